@@ -1,0 +1,54 @@
+#include "config/options.h"
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tests/support/catch.h"
+
+namespace pgb::config::test {
+namespace {
+
+std::variant<Options, Leave> parse(std::vector<const char*> arguments) {
+    arguments.insert(arguments.begin(), "pgbulkhead");
+    return parse_options(static_cast<int>(arguments.size()), arguments.data(), "1.2.3");
+}
+
+}  // namespace
+
+TEST_CASE("options: run and check with and without a file") {
+    CHECK(std::get<Options>(parse({"run"})) == Options{Command::run, std::nullopt, false});
+    CHECK(std::get<Options>(parse({"run", "-c", "f"})) == Options{Command::run, "f", false});
+    CHECK(std::get<Options>(parse({"check", "--config", "f"})) ==
+          Options{Command::check, "f", false});
+    CHECK(std::get<Options>(parse({"check", "--keys"})) ==
+          Options{Command::check, std::nullopt, true});
+}
+
+TEST_CASE("options: version and help leave with code 0 and say what they are asked") {
+    const Leave version = std::get<Leave>(parse({"--version"}));
+    CHECK(version.text == "pgbulkhead 1.2.3\n");
+    CHECK(version.exit_code == kExitOk);
+    for (const char* word : {"-h", "--help"}) {
+        const Leave help = std::get<Leave>(parse({word}));
+        CHECK(help.exit_code == kExitOk);
+        CHECK(help.text.find("check") != std::string::npos);
+    }
+}
+
+TEST_CASE("options: a wrong command line leaves with code 2 and words") {
+    for (std::vector<const char*> wrong : {std::vector<const char*>{},
+                                           {"walk"},
+                                           {"run", "-c"},
+                                           {"run", "--keys"},
+                                           {"run", "check"},
+                                           {"run", "file"},
+                                           {"check", "-c", "a", "-c", "b"}}) {
+        const auto result = parse(wrong);
+        REQUIRE(std::holds_alternative<Leave>(result));
+        CHECK(std::get<Leave>(result).exit_code == kExitBadUsage);
+        CHECK_FALSE(std::get<Leave>(result).text.empty());
+    }
+}
+
+}  // namespace pgb::config::test
