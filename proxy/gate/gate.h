@@ -1,0 +1,186 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "proxy/base/check.h"
+#include "proxy/base/instant.h"
+#include "proxy/gate/lane.h"
+#include "proxy/gate/permit.h"
+#include "proxy/gate/shed_reason.h"
+
+namespace pgb {
+
+enum class Arrival : std::uint8_t {
+    admitted,  ///< The verdict holds a permit.
+    queued,    ///< The waiter has a place; an out-list will name it, or cancel() takes it out.
+    shed,      ///< Refused; the verdict's reason says why.
+};
+
+/// The answer to one arrival. `reason` means something only when shed, `permit` is held only when
+/// admitted.
+struct Verdict {
+    Arrival arrival;
+    ShedReason reason;
+    Permit permit;
+};
+
+/// One waiter whose wait is over: granted (the permit is held) or shed for `reason`. The waiter is
+/// out of the queue already and may arrive again. Dropping the element gives its permit back.
+struct Settled {
+    Settled(Waiter& who, Permit with)
+        : waiter(&who), granted(true), reason(ShedReason::queue_full), permit(std::move(with)) {}
+    Settled(Waiter& who, ShedReason why) : waiter(&who), granted(false), reason(why) {}
+
+    Waiter* waiter;
+    bool granted;
+    ShedReason reason;
+    Permit permit;
+};
+
+/// Why a waiter leaves the queue of its own accord.
+enum class Leave : std::uint8_t {
+    cancelled,  ///< By a CancelRequest.
+    left,       ///< Its client went away.
+    drained,    ///< Its session was told that the proxy ends; counted as shed `draining`.
+};
+
+/// What a refusal that the gate did not decide itself had reached.
+enum class ShedStage : std::uint8_t {
+    on_arrival,  ///< It never came to arrive(); counted as an arrival that was shed.
+    after_grant,  ///< It held a permit (pool_timeout, backend_down …); it stays counted as admitted.
+};
+
+/// Decides which transactions may run, one lane per workload.
+///
+///                      arrive (grants free permits to the oldest waiters first)
+///                        |
+///      free permit and nobody waiting? --yes--> ADMITTED --release--> (unit returns)
+///                        | no
+///             free queue place? --no--> SHED queue_full
+///                        | yes
+///             may it wait at all? --no--> SHED queue_timeout
+///                        | yes
+///                     WAITING --arrive, dispatch: permit free--> ADMITTED
+///                        |  \---dispatch: past its wait--------> SHED queue_timeout
+///                        |  \---shed_all_waiting---------------> SHED (its reason)
+///                        \------cancel-------------------------> gone
+///
+/// Invariants after every public call:
+///   I1  running <= B, except after set_budget() lowered B: then running only falls.
+///   I2  waiting <= Q, with the same exception.
+///   I3  after dispatch(): waiting > 0 implies running >= B.
+///   I4  a lane grants in arrival order.
+///   I5  the books balance (lane_stats.h).
+///
+/// A wait ends at `arrived + queue_wait` exactly, by the budget in force: a reload that changes
+/// queue_wait changes it for those who wait, too. So deadline order is arrival order, whatever was
+/// reloaded, and only heads of queues need a timer. At that very instant a grant goes before the
+/// timeout.
+///
+/// `now` never goes back between calls. Does no I/O, reads no clock, calls nobody back, allocates
+/// nothing after a lane was made (an out-list grows by its caller's capacity). Outlives its
+/// waiters and permits.
+class Gate {
+public:
+    Gate() = default;
+    Gate(const Gate&) = delete;
+    Gate& operator=(const Gate&) = delete;
+    ~Gate();
+
+    /// Makes a lane; at most 65,536 of them.
+    LaneId add_lane(std::string name, LaneBudget budget);
+
+    /// Live. What a raise makes free is granted by the next arrive() or dispatch(); lowering B or
+    /// Q takes nothing away, it only stops grants and queueing until the counts fit.
+    void set_budget(LaneId id, LaneBudget budget) { at(id).budget = budget; }
+
+    /// Grants free permits of the lane to its oldest waiters (appended to `out`), then judges the
+    /// newcomer, which must not be waiting. Waiters past their wait hold their place until
+    /// dispatch().
+    Verdict arrive(LaneId id, Waiter& newcomer, Instant now, std::vector<Settled>& out) {
+        PGB_CHECK(!newcomer.waiting());
+        Lane& lane = at(id);
+        ++lane.stats.arrived;
+        if (!has_permit(lane)) {
+            now_ = now;
+            if (!has_place(lane)) return shed(lane, ShedReason::queue_full);
+            return queue_or_shed(lane, newcomer, now);
+        }
+        if (!lane.queue.empty()) return judge_after_waiters(lane, newcomer, now, out);
+        return admit(lane, now);
+    }
+
+    /// Leaves the queue; nothing happens to one that does not wait, so that a cancel which crosses
+    /// a grant is harmless: the permit is in the out-list, and its owner gives it back.
+    void cancel(Waiter& waiter, Leave why);
+
+    /// Once at the end of a turn: in every lane, grants free permits to the oldest waiters, then
+    /// sheds those past their wait. Oldest first within a lane.
+    void dispatch(Instant now, std::vector<Settled>& out);
+
+    /// Sheds everyone who waits, in every lane.
+    void shed_all_waiting(ShedReason reason, std::vector<Settled>& out);
+
+    /// Counts a refusal that was decided elsewhere, so that one book holds them all.
+    void count_shed(LaneId id, ShedReason reason, ShedStage stage = ShedStage::after_grant);
+
+    /// When dispatch() next has somebody to time out; never() when nobody waits.
+    [[nodiscard]] Instant next_deadline() const;
+
+    /// How long a transaction that arrived now would wait for a permit, were the queue without end:
+    /// from the recent turnover of permits, at least 1 ms. The caller caps it and adds jitter.
+    [[nodiscard]] Duration expected_wait(LaneId id) const;
+
+    [[nodiscard]] std::size_t lane_count() const { return lanes_.size(); }
+    [[nodiscard]] const LaneStats& stats(LaneId id) const { return at(id).stats; }
+    [[nodiscard]] const LaneBudget& budget(LaneId id) const { return at(id).budget; }
+    [[nodiscard]] std::string_view name(LaneId id) const { return at(id).name; }
+
+private:
+    [[nodiscard]] Lane& at(LaneId id) const {
+        PGB_CHECK(index_of(id) < lanes_.size());
+        return *lanes_[index_of(id)];
+    }
+    static bool has_permit(const Lane& lane) {
+        return lane.stats.running < lane.budget.concurrency;
+    }
+    static bool has_place(const Lane& lane) { return lane.stats.waiting < lane.budget.queue; }
+    static Permit grant(Lane& lane, Instant now) {
+        LaneStats& stats = lane.stats;
+        ++stats.admitted;
+        if (++stats.running > stats.peak_running) stats.peak_running = stats.running;
+        lane.turnover.on_grant(now);
+        return {lane, now};
+    }
+
+    static Verdict admit(Lane& lane, Instant now) {
+        return {Arrival::admitted, ShedReason::queue_full, grant(lane, now)};
+    }
+    static Verdict shed(Lane& lane, ShedReason reason) {
+        ++lane.stats.shed_arrivals[index_of(reason)];
+        return {Arrival::shed, reason, Permit()};
+    }
+
+    // The rarer ends of arrive(), out of line and called last, so that the usual admission saves no
+    // register.
+    Verdict judge_after_waiters(Lane& lane, Waiter& newcomer, Instant now,
+                                std::vector<Settled>& out);
+    static Verdict queue_or_shed(Lane& lane, Waiter& newcomer, Instant now);
+
+    static void grant_waiting(Lane& lane, Instant now, std::vector<Settled>& out);
+    static void shed_expired(Lane& lane, Instant now, std::vector<Settled>& out);
+    static void shed_oldest(Lane& lane, ShedReason reason, std::vector<Settled>& out);
+
+    // Permits and waiters point at their lane, so lanes stay where they were made.
+    std::vector<std::unique_ptr<Lane>> lanes_;
+    // The latest time the gate was told; expected_wait() is asked right after a refusal.
+    Instant now_;
+};
+
+}  // namespace pgb
