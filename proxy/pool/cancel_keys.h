@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace pgb {
+
+/// The BackendKeyData that clients got: which session a CancelRequest means (protocol manual 55.7,
+/// BackendKeyData and CancelRequest). Process ids are ours, positive and unique among the sessions
+/// that live; the secret is what counts.
+class CancelKeys {
+public:
+    /// `key`: the secret, from a CSPRNG, 4 to 256 bytes, not empty. `random`: where the search for a
+    /// free process id begins, so that ids say nothing about how many sessions there were.
+    std::int32_t issue(std::uint64_t session, std::string key, std::uint32_t random);
+    /// The session has ended: its id means nobody. The id must have been issued.
+    void revoke(std::int32_t pid);
+    /// The session, if the id was issued and its key is this one. How long the comparison takes does
+    /// not depend on the bytes of the key.
+    [[nodiscard]] std::optional<std::uint64_t> find(std::int32_t pid, std::string_view key) const;
+
+    [[nodiscard]] std::size_t size() const { return by_pid_.size(); }
+
+private:
+    struct Entry {
+        std::uint64_t session;
+        std::string key;
+    };
+
+    std::unordered_map<std::int32_t, Entry> by_pid_;
+};
+
+}  // namespace pgb

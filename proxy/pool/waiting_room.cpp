@@ -1,0 +1,59 @@
+#include "proxy/pool/waiting_room.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace pgb {
+
+WaitingRoom::WaitingRoom(std::uint32_t pool_size, const std::vector<PoolWorkload>& workloads) {
+    std::uint64_t sum = 0;
+    for (const PoolWorkload& workload : workloads) sum += workload.concurrency;
+    books_.reserve(workloads.size());
+    for (const PoolWorkload& workload : workloads) {
+        PGB_CHECK(workload.concurrency > 0);
+        std::uint64_t share = std::numeric_limits<std::uint32_t>::max();
+        if (sum > pool_size) {
+            share =
+                std::max<std::uint64_t>(1, std::uint64_t{pool_size} * workload.concurrency / sum);
+        }
+        books_.push_back({workload, static_cast<std::uint32_t>(share), {}});
+    }
+}
+
+void WaitingRoom::add(PoolWaiter& waiter, Group& group, WorkloadIndex workload, Instant now) {
+    Flow& flow = group.flow(workload);
+    waiter.flow_ = &flow;
+    waiter.asked_ = now;
+    waiter.number_ = ++arrival_count_;
+    if (flow.waiters.empty()) busy_.push_back(flow);
+    flow.waiters.push_back(waiter);
+    arrivals_.push_back(waiter);
+    ++group.waiting;
+    ++at(workload).counts.waiting;
+}
+
+void WaitingRoom::remove(PoolWaiter& waiter) {
+    Flow& flow = *waiter.flow_;
+    flow.waiters.remove(waiter);
+    arrivals_.remove(waiter);
+    if (flow.waiters.empty()) busy_.remove(flow);
+    --flow.group->waiting;
+    --at(flow.workload).counts.waiting;
+    waiter.flow_ = nullptr;
+}
+
+bool WaitingRoom::goes_before(const Flow& one, const Flow& other) const {
+    if (one.workload != other.workload) {
+        const bool below = below_share(one.workload);
+        if (below != below_share(other.workload)) return below;
+        const Books& mine = at(one.workload);
+        const Books& theirs = at(other.workload);
+        // lent/B of one against the other's, multiplied out.
+        const std::uint64_t left = std::uint64_t{mine.counts.lent} * theirs.limits.concurrency;
+        const std::uint64_t right = std::uint64_t{theirs.counts.lent} * mine.limits.concurrency;
+        if (left != right) return left < right;
+    }
+    return one.waiters.front().number_ < other.waiters.front().number_;
+}
+
+}  // namespace pgb
