@@ -1,0 +1,258 @@
+#include "proxy/metrics/families.h"
+
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <array>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace pgb {
+
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+using Families = std::vector<MetricFamily>;
+
+constexpr double kNanosecondsPerSecond = 1e9;
+
+// A count above 2^53 loses its last digits here; that many transactions take centuries.
+template <typename Count>
+double number(Count count) {
+    return static_cast<double>(count);
+}
+
+MetricFamily& add_family(Families& families, MetricType type, const char* name, const char* help) {
+    MetricFamily& family = families.emplace_back();
+    family.name = name;
+    family.help = help;
+    family.type = type;
+    return family;
+}
+
+void add_value(MetricFamily& family, double value, Labels labels = {}) {
+    ClientMetric& metric = family.metric.emplace_back();
+    metric.label = std::move(labels);
+    if (family.type == MetricType::Counter) {
+        metric.counter.value = value;
+    } else {
+        metric.gauge.value = value;
+    }
+}
+
+void add_histogram(MetricFamily& family, const Histogram& histogram, Labels labels) {
+    ClientMetric& metric = family.metric.emplace_back();
+    metric.label = std::move(labels);
+    metric.histogram.sample_count = histogram.count();
+    metric.histogram.sample_sum = histogram.sum_ns() / kNanosecondsPerSecond;
+    std::uint64_t cumulative = 0;
+    for (std::size_t i = 0; i < Histogram::kBounds.size(); ++i) {
+        cumulative += histogram.counts()[i];
+        const double bound = number(Histogram::kBounds[i].count()) / kNanosecondsPerSecond;
+        metric.histogram.bucket.push_back({cumulative, bound});
+    }
+    // The serializer writes the last bucket, le="+Inf", from the count.
+}
+
+struct TotalFamily {
+    MetricType type;
+    const char* name;
+    const char* help;
+    double (*value)(const Snapshot&);
+};
+
+constexpr std::array kTotals = {
+    TotalFamily{MetricType::Gauge, "pgbulkhead_uptime_seconds",
+                "Time since this process started to listen.",
+                [](const Snapshot& s) { return s.uptime_seconds; }},
+    TotalFamily{MetricType::Gauge, "pgbulkhead_clients", "Authenticated client sessions now.",
+                [](const Snapshot& s) { return number(s.clients); }},
+    TotalFamily{MetricType::Gauge, "pgbulkhead_startup_sessions",
+                "Client connections now that have not finished authentication.",
+                [](const Snapshot& s) { return number(s.startup_sessions); }},
+    TotalFamily{MetricType::Counter, "pgbulkhead_clients_accepted_total",
+                "Client connections accepted on all listeners.",
+                [](const Snapshot& s) { return number(s.totals.clients_accepted); }},
+    TotalFamily{MetricType::Counter, "pgbulkhead_clients_refused_total",
+                "Client connections turned away because max_clients or max_startup was reached.",
+                [](const Snapshot& s) { return number(s.totals.clients_refused); }},
+    TotalFamily{MetricType::Counter, "pgbulkhead_auth_failures_total",
+                "Client connections that ended before their session was ready.",
+                [](const Snapshot& s) { return number(s.totals.auth_failures); }},
+    TotalFamily{MetricType::Counter, "pgbulkhead_cancel_requests_total",
+                "CancelRequests received, whether their key was known or not.",
+                [](const Snapshot& s) { return number(s.totals.cancel_requests); }},
+    TotalFamily{MetricType::Counter, "pgbulkhead_received_from_clients_bytes_total",
+                "Bytes read from clients.",
+                [](const Snapshot& s) { return number(s.totals.bytes_from_clients); }},
+    TotalFamily{MetricType::Counter, "pgbulkhead_sent_to_clients_bytes_total",
+                "Bytes written to clients.",
+                [](const Snapshot& s) { return number(s.totals.bytes_to_clients); }},
+    TotalFamily{MetricType::Counter, "pgbulkhead_received_from_backends_bytes_total",
+                "Bytes read from PostgreSQL.",
+                [](const Snapshot& s) { return number(s.totals.bytes_from_backends); }},
+    TotalFamily{MetricType::Counter, "pgbulkhead_sent_to_backends_bytes_total",
+                "Bytes written to PostgreSQL.",
+                [](const Snapshot& s) { return number(s.totals.bytes_to_backends); }},
+};
+
+struct WorkloadFamily {
+    MetricType type;
+    const char* name;
+    const char* help;
+    double (*value)(const WorkloadSnapshot&);
+};
+
+constexpr std::array kWorkloads = {
+    WorkloadFamily{MetricType::Gauge, "pgbulkhead_workload_concurrency_limit",
+                   "B: transactions of the workload that may run at once.",
+                   [](const WorkloadSnapshot& w) { return number(w.concurrency); }},
+    WorkloadFamily{MetricType::Gauge, "pgbulkhead_workload_queue_limit",
+                   "Q: further transactions of the workload that may wait for a permit.",
+                   [](const WorkloadSnapshot& w) { return number(w.queue); }},
+    WorkloadFamily{MetricType::Gauge, "pgbulkhead_workload_running", "Execution permits held now.",
+                   [](const WorkloadSnapshot& w) { return number(w.running); }},
+    WorkloadFamily{MetricType::Gauge, "pgbulkhead_workload_waiting",
+                   "Transactions that wait for a permit now.",
+                   [](const WorkloadSnapshot& w) { return number(w.waiting); }},
+    WorkloadFamily{MetricType::Gauge, "pgbulkhead_workload_peak_running",
+                   "Most permits held at once since the start.",
+                   [](const WorkloadSnapshot& w) { return number(w.peak_running); }},
+    WorkloadFamily{MetricType::Gauge, "pgbulkhead_workload_peak_waiting",
+                   "Most transactions waiting at once since the start.",
+                   [](const WorkloadSnapshot& w) { return number(w.peak_waiting); }},
+    WorkloadFamily{MetricType::Gauge, "pgbulkhead_workload_orphaned",
+                   "Permits held now for work whose client has gone and whose end is not known.",
+                   [](const WorkloadSnapshot& w) { return number(w.orphaned); }},
+    WorkloadFamily{MetricType::Gauge, "pgbulkhead_workload_pinned",
+                   "Sessions that keep their backend between transactions now.",
+                   [](const WorkloadSnapshot& w) { return number(w.pinned); }},
+    WorkloadFamily{MetricType::Counter, "pgbulkhead_workload_admitted_total",
+                   "Permits granted, at once or after a wait.",
+                   [](const WorkloadSnapshot& w) { return number(w.admitted); }},
+    WorkloadFamily{MetricType::Counter, "pgbulkhead_workload_cancelled_while_queued_total",
+                   "Transactions cancelled while they waited for a permit.",
+                   [](const WorkloadSnapshot& w) { return number(w.cancelled_while_queued); }},
+    WorkloadFamily{MetricType::Counter, "pgbulkhead_workload_left_while_queued_total",
+                   "Transactions whose client left while they waited for a permit.",
+                   [](const WorkloadSnapshot& w) { return number(w.left_while_queued); }},
+};
+
+struct TimeFamily {
+    const char* name;
+    const char* help;
+    Histogram WorkloadTimes::*histogram;
+};
+
+constexpr std::array kTimes = {
+    TimeFamily{"pgbulkhead_workload_gate_wait_seconds",
+               "Time from arrival to the permit, of admitted transactions.",
+               &WorkloadTimes::gate_wait},
+    TimeFamily{"pgbulkhead_workload_pool_wait_seconds", "Time from the permit to a backend.",
+               &WorkloadTimes::pool_wait},
+    TimeFamily{"pgbulkhead_workload_permit_hold_seconds", "Time a permit was held.",
+               &WorkloadTimes::permit_hold},
+    TimeFamily{"pgbulkhead_workload_transaction_seconds",
+               "Time from arrival to the end of the transaction.", &WorkloadTimes::transaction},
+};
+
+struct DatabaseFamily {
+    MetricType type;
+    const char* name;
+    const char* help;
+    double (*value)(const DatabaseSnapshot&);
+};
+
+constexpr std::array kDatabases = {
+    DatabaseFamily{MetricType::Gauge, "pgbulkhead_database_pool_size_limit",
+                   "P: most backends of the entry.",
+                   [](const DatabaseSnapshot& d) { return number(d.pool_size); }},
+    DatabaseFamily{MetricType::Gauge, "pgbulkhead_database_waiting",
+                   "Permit holders that wait for a backend now.",
+                   [](const DatabaseSnapshot& d) { return number(d.waiting); }},
+    DatabaseFamily{MetricType::Gauge, "pgbulkhead_database_reachable",
+                   "1 unless the latest connection attempt failed.",
+                   [](const DatabaseSnapshot& d) { return d.reachable ? 1.0 : 0.0; }},
+    DatabaseFamily{MetricType::Counter, "pgbulkhead_database_connects_total", "Backends opened.",
+                   [](const DatabaseSnapshot& d) { return number(d.connects); }},
+    DatabaseFamily{MetricType::Counter, "pgbulkhead_database_connect_failures_total",
+                   "Attempts to open a backend that failed.",
+                   [](const DatabaseSnapshot& d) { return number(d.connect_failures); }},
+    DatabaseFamily{MetricType::Counter, "pgbulkhead_database_swaps_total",
+                   "Idle backends closed to make room for another user's.",
+                   [](const DatabaseSnapshot& d) { return number(d.swaps); }},
+};
+
+void add_process(Families& families, const Snapshot& snapshot) {
+    add_value(add_family(families, MetricType::Gauge, "pgbulkhead_build_info",
+                         "Always 1; the label is the version of this build."),
+              1, {{"version", snapshot.version}});
+    MetricFamily& ready =
+        add_family(families, MetricType::Gauge, "pgbulkhead_readiness",
+                   "1 for the state that the instance is in, 0 for the others; a full budget is "
+                   "ready.");
+    for (const Readiness state : kReadinesses) {
+        add_value(ready, state == snapshot.readiness ? 1 : 0,
+                  {{"state", std::string(to_word(state))}});
+    }
+    for (const TotalFamily& total : kTotals) {
+        add_value(add_family(families, total.type, total.name, total.help), total.value(snapshot));
+    }
+}
+
+void add_workloads(Families& families, const std::vector<WorkloadSnapshot>& workloads) {
+    for (const WorkloadFamily& row : kWorkloads) {
+        MetricFamily& family = add_family(families, row.type, row.name, row.help);
+        for (const WorkloadSnapshot& w : workloads) {
+            add_value(family, row.value(w), {{"workload", w.name}});
+        }
+    }
+    MetricFamily& rejected =
+        add_family(families, MetricType::Counter, "pgbulkhead_workload_rejected_total",
+                   "Transactions refused, by reason; none of them had any effect in PostgreSQL.");
+    for (const WorkloadSnapshot& w : workloads) {
+        for (const WordCount& reason : w.rejected) {
+            add_value(rejected, number(reason.count),
+                      {{"workload", w.name}, {"reason", std::string(reason.word)}});
+        }
+    }
+    for (const TimeFamily& row : kTimes) {
+        MetricFamily& family = add_family(families, MetricType::Histogram, row.name, row.help);
+        for (const WorkloadSnapshot& w : workloads) {
+            add_histogram(family, w.times.*row.histogram, {{"workload", w.name}});
+        }
+    }
+}
+
+void add_databases(Families& families, const std::vector<DatabaseSnapshot>& databases) {
+    for (const DatabaseFamily& row : kDatabases) {
+        MetricFamily& family = add_family(families, row.type, row.name, row.help);
+        for (const DatabaseSnapshot& d : databases) {
+            add_value(family, row.value(d), {{"database", d.name}});
+        }
+    }
+    MetricFamily& backends = add_family(families, MetricType::Gauge, "pgbulkhead_database_backends",
+                                        "Backends of the entry now, by state.");
+    for (const DatabaseSnapshot& d : databases) {
+        for (const WordCount& state : d.backends) {
+            add_value(backends, number(state.count),
+                      {{"database", d.name}, {"state", std::string(state.word)}});
+        }
+    }
+}
+
+}  // namespace
+
+std::string render_prometheus(const Snapshot& snapshot) {
+    Families families;
+    add_process(families, snapshot);
+    add_workloads(families, snapshot.workloads);
+    add_databases(families, snapshot.databases);
+    return prometheus::TextSerializer().Serialize(families);
+}
+
+}  // namespace pgb
