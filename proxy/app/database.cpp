@@ -1,0 +1,227 @@
+#include "proxy/app/database.h"
+
+#include "protocol/sqlstate.h"
+#include "proxy/app/frontend_connection.h"
+#include "proxy/app/server.h"
+#include "proxy/base/check.h"
+#include "proxy/io/conninfo.h"
+
+namespace pgb {
+
+namespace {
+
+// The same trouble again and again is one line in this time.
+constexpr Duration kTroubleReportInterval = std::chrono::seconds(5);
+
+PoolSettings pool_settings(const config::DatabaseEntry& entry, std::uint64_t jitter_seed) {
+    return {.size = static_cast<std::uint32_t>(entry.pool_size),
+            .pool_wait = entry.pool_wait,
+            .connecting_max = static_cast<std::uint32_t>(entry.max_connecting),
+            .idle_timeout = entry.idle_timeout,
+            .lifetime_max = entry.max_lifetime,
+            .jitter_seed = jitter_seed};
+}
+
+std::vector<PoolWorkload> pool_workloads(const std::vector<config::Workload>& workloads) {
+    std::vector<PoolWorkload> result;
+    for (const config::Workload& workload : workloads) {
+        result.push_back({static_cast<std::uint32_t>(workload.concurrency),
+                          static_cast<std::uint32_t>(workload.max_pinned)});
+    }
+    return result;
+}
+
+void append_part(std::string& key, std::string_view part) {
+    key += part;
+    key += '\0';
+}
+
+// Trouble that another attempt would meet again: wrong credentials, a database that is not there, a
+// startup parameter PostgreSQL does not take.
+bool is_permanent(std::string_view sqlstate) {
+    return sqlstate::sqlstate_class(sqlstate) == "28" ||
+           sqlstate == sqlstate::kInvalidCatalogName || sqlstate == sqlstate::kUndefinedObject ||
+           sqlstate == sqlstate::kInvalidParameterValue;
+}
+
+}  // namespace
+
+Database::Database(Server& server, const config::DatabaseEntry& entry,
+                   const std::vector<config::Workload>& workloads, std::uint64_t jitter_seed)
+    : server_(server),
+      entry_(entry),
+      pool_(pool_settings(entry, jitter_seed), pool_workloads(workloads)),
+      orphans_(workloads.size()),
+      fixed_user_(conninfo_value(entry.conninfo, "user")),
+      fixed_database_(conninfo_value(entry.conninfo, "dbname")),
+      backends_(entry.pool_size) {}
+
+GroupId Database::join(const LoginRequest& request) {
+    GroupFacts facts{.database = fixed_database_.empty() ? request.database : fixed_database_,
+                     .user = fixed_user_.empty() ? request.user : fixed_user_,
+                     .startup_parameters = request.parameters,
+                     .greeting = {}};
+    std::string key;
+    append_part(key, facts.database);
+    append_part(key, facts.user);
+    for (const auto& [name, value] : facts.startup_parameters) {
+        append_part(key, name);
+        append_part(key, value);
+    }
+    const GroupId group = pool_.join(key);
+    groups_.try_emplace(static_cast<std::uint32_t>(group), std::move(facts));
+    return group;
+}
+
+Database::GroupFacts& Database::facts(GroupId group) {
+    return groups_.at(static_cast<std::uint32_t>(group));
+}
+
+const ParameterList& Database::greeting(GroupId group) const {
+    return groups_.at(static_cast<std::uint32_t>(group)).greeting;
+}
+
+LeaseRules Database::lease_rules(std::size_t workload) const {
+    const config::Workload& rules = server_.config().workloads[workload];
+    return {.holder_idle = rules.holder_idle_timeout,
+            .cancel_after_leave = rules.cancel_after_leave,
+            .reset_timeout = entry_.reset_timeout,
+            .cancel_timeout = entry_.cancel_timeout};
+}
+
+BackendConnection* Database::find(BackendId id) {
+    BackendConnection* backend = backends_[id.slot].get();
+    return backend != nullptr && backend->id() == id ? backend : nullptr;
+}
+
+void Database::carry_out(Pool::Actions& actions) {
+    // By index: an answer may make a session ask again, which appends.
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+        const PoolAction action = actions[i];
+        auto* frontend = static_cast<FrontendConnection*>(action.waiter);
+        switch (action.kind) {
+            case PoolActionKind::connect: connect(action); break;
+            case PoolActionKind::close: find(action.backend)->say_goodbye(); break;
+            case PoolActionKind::lend:
+                if (frontend->is_dead()) {
+                    pool_.give_back(action.backend, server_.now());
+                } else {
+                    frontend->on_lent(*find(action.backend));
+                }
+                break;
+            case PoolActionKind::refuse:
+                if (!frontend->is_dead()) frontend->on_pool_refused(action);
+                break;
+            case PoolActionKind::greet:
+                if (!frontend->is_dead()) frontend->on_greeting();
+                break;
+            case PoolActionKind::forget:
+                groups_.erase(static_cast<std::uint32_t>(action.group));
+                break;
+        }
+    }
+    actions.clear();
+}
+
+void Database::connect(const PoolAction& action) {
+    const GroupFacts& group = facts(action.group);
+    ConnectRequest request{.id = server_.new_connect(*this, action.backend),
+                           .conninfo = entry_.conninfo,
+                           .database = fixed_database_.empty() ? group.database : "",
+                           .user = fixed_user_.empty() ? group.user : "",
+                           .startup_parameters = group.startup_parameters,
+                           .timeout = entry_.connect_timeout};
+    server_.connector().connect(std::move(request));
+}
+
+void Database::on_connected(BackendId id, ConnectedBackend connected) {
+    const Backend* place = pool_.find(id);
+    PGB_CHECK(place != nullptr);
+    const GroupId group = place->group->id;
+    facts(group).greeting = std::move(connected.parameters);
+    backends_[id.slot] =
+        std::make_unique<BackendConnection>(server_, *this, id, group, std::move(connected.link));
+    pool_.on_connected(id, server_.now());
+}
+
+void Database::on_connect_failed(BackendId id, const ConnectFailure& failure) {
+    note_trouble(failure);
+    Pool::Actions actions;
+    ConnectTrouble trouble{.sqlstate = failure.sqlstate,
+                           .message = failure.message,
+                           .permanent = failure.from_server && is_permanent(failure.sqlstate)};
+    pool_.on_connect_failed(id, std::move(trouble), server_.now(), actions);
+    carry_out(actions);
+}
+
+void Database::note_trouble(const ConnectFailure& failure) {
+    if (server_.now() < next_trouble_report_) return;
+    next_trouble_report_ = server_.now() + kTroubleReportInterval;
+    server_.log().warn("backend_connect_failed",
+                       {{"database", entry_.name},
+                        {"sqlstate", failure.sqlstate},
+                        {"message", failure.message}});
+}
+
+void Database::on_gone(BackendConnection& backend) {
+    if (backend.is_dead()) return;
+    backend.die();
+    pool_.on_gone(backend.id(), server_.now());
+    dead_.push_back(std::move(backends_[backend.id().slot]));
+}
+
+void Database::on_orphaned(BackendConnection& backend, Permit permit) {
+    pool_.on_orphaned(backend.id());
+    const auto workload = static_cast<WorkloadIndex>(index_of(permit.lane()));
+    const Duration hold = server_.config().workloads[workload].orphan_hold;
+    server_.log().warn("backend_orphaned",
+                       {{"database", entry_.name},
+                        {"workload", server_.config().workloads[workload].name},
+                        {"pid", std::int64_t{backend.pid()}}});
+    orphans_.add(backend.id(), workload, server_.now() + hold);
+    orphan_permits_.insert_or_assign(backend.id().slot,
+                                     std::pair(backend.id(), std::move(permit)));
+    backend.die();
+    dead_.push_back(std::move(backends_[backend.id().slot]));
+}
+
+void Database::tick(Instant now) {
+    expired_.clear();
+    orphans_.expire(now, expired_);
+    for (const Orphan& orphan : expired_) {
+        server_.log().warn("orphan_released",
+                           {{"database", entry_.name},
+                            {"workload", server_.config().workloads[orphan.workload].name},
+                            {"note", "more than the budget may be running"}});
+        orphan_permits_.erase(orphan.backend.slot);
+        pool_.on_gone(orphan.backend, now);
+    }
+    pool_.tick(now, actions_);
+    carry_out(actions_);
+}
+
+Instant Database::next_deadline() const {
+    return std::min(pool_.next_deadline(), orphans_.next_deadline());
+}
+
+void Database::sweep(Instant now) {
+    for (std::size_t slot = 0; slot < backends_.size(); ++slot) {
+        if (backends_[slot] != nullptr) backends_[slot]->on_tick(now);
+    }
+}
+
+bool Database::has_closing() const {
+    return pool_.counts().of(BackendState::closing) > 0;
+}
+
+void Database::delete_dead() { dead_.clear(); }
+
+void Database::shut_down() {
+    for (const auto& backend : backends_) {
+        if (backend != nullptr && backend->user() == nullptr && !backend->is_closing()) {
+            backend->say_goodbye();
+        }
+    }
+}
+
+}  // namespace pgb

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "config/model.h"
+#include "proxy/app/backend_connection.h"
+#include "proxy/gate/permit.h"
+#include "proxy/io/backend_connector.h"
+#include "proxy/pool/orphans.h"
+#include "proxy/pool/pool.h"
+#include "proxy/session/login.h"
+#include "proxy/session/session.h"
+
+namespace pgb {
+
+class Server;
+
+/// One entry of `databases` at run time: its pool, its backends, the values its groups are greeted
+/// with, and the permits of backends that were lost without an answer.
+class Database {
+public:
+    Database(Server& server, const config::DatabaseEntry& entry,
+             const std::vector<config::Workload>& workloads, std::uint64_t jitter_seed);
+
+    [[nodiscard]] const config::DatabaseEntry& entry() const { return entry_; }
+    [[nodiscard]] Pool& pool() { return pool_; }
+    [[nodiscard]] const Pool& pool() const { return pool_; }
+    [[nodiscard]] std::uint32_t orphaned(WorkloadIndex workload) const {
+        return orphans_.count(workload);
+    }
+
+    /// The group of a login: database, user and startup parameters, as its backends are opened.
+    GroupId join(const LoginRequest& request);
+    [[nodiscard]] const ParameterList& greeting(GroupId group) const;
+    /// The timeouts of a permit of this workload on this database.
+    [[nodiscard]] LeaseRules lease_rules(std::size_t workload) const;
+
+    [[nodiscard]] BackendConnection* find(BackendId id);
+
+    /// Carries out what the pool decided and clears the list.
+    void carry_out(Pool::Actions& actions);
+    void tick(Instant now);
+    [[nodiscard]] Instant next_deadline() const;
+    /// Every few hundredths of a second: backends that are being closed.
+    void sweep(Instant now);
+    [[nodiscard]] bool has_closing() const;
+
+    void on_connected(BackendId id, ConnectedBackend connected);
+    void on_connect_failed(BackendId id, const ConnectFailure& failure);
+
+    /// The backend's connection has ended. Its place is free; so is its permit, if it kept one.
+    void on_gone(BackendConnection& backend);
+    /// It did not answer: its permit and its place stay held for the workload's orphan_hold.
+    void on_orphaned(BackendConnection& backend, Permit permit);
+
+    void delete_dead();
+    /// The program ends: goodbye to the idle, no wait for anyone.
+    void shut_down();
+
+private:
+    struct GroupFacts {
+        std::string database;
+        std::string user;
+        ParameterList startup_parameters;
+        ParameterList greeting;
+    };
+    void connect(const PoolAction& action);
+    void note_trouble(const ConnectFailure& failure);
+    [[nodiscard]] GroupFacts& facts(GroupId group);
+
+    Server& server_;
+    const config::DatabaseEntry& entry_;
+    Pool pool_;
+    Orphans orphans_;
+    std::string fixed_user_;      // named in conninfo: every backend logs in as this one
+    std::string fixed_database_;  // the same
+    std::vector<std::unique_ptr<BackendConnection>> backends_;  // by slot
+    std::vector<std::unique_ptr<BackendConnection>> dead_;
+    std::map<std::uint32_t, std::pair<BackendId, Permit>> orphan_permits_;  // by slot
+    std::unordered_map<std::uint32_t, GroupFacts> groups_;
+    Pool::Actions actions_;
+    std::vector<Orphan> expired_;
+    Instant next_trouble_report_;
+};
+
+}  // namespace pgb

@@ -1,0 +1,52 @@
+// The end of the program: no new transactions, the running ones finish, by a deadline.
+
+#include "proxy/app/server.h"
+
+namespace pgb {
+
+void Server::drain() {
+    if (draining_) {
+        stop();
+        return;
+    }
+    draining_ = true;
+    drain_started_ = loop_.now();
+    doors_close_at_ = drain_started_ + config_.drain.delay;
+    log_.info("draining", {{"clients", static_cast<std::int64_t>(frontends_.size())}});
+    gate_.shed_all_waiting(ShedReason::draining, settled_);
+    // Sessions in a transaction are told at its end, the others now. By id: telling one may end
+    // another's wait, and the dead leave the table only at the end of the turn.
+    std::vector<std::uint64_t> ids;
+    ids.reserve(frontends_.size());
+    for (const auto& [id, frontend] : frontends_) ids.push_back(id);
+    for (const std::uint64_t id : ids) {
+        if (FrontendConnection* frontend = find_frontend(id)) frontend->on_drain();
+    }
+    loop_.again();
+}
+
+void Server::stop() {
+    if (stopped_) return;
+    stopped_ = true;
+    for (const auto& database : databases_) database->shut_down();
+    loop_.stop();
+}
+
+void Server::close_doors() {
+    doors_.clear();
+    doors_open_ = false;
+}
+
+void Server::continue_drain() {
+    const Instant now = loop_.now();
+    if (now >= doors_close_at_) close_doors();
+    const bool done = frontends_.size() == dead_frontends_.size() && !doors_open_;
+    const bool late = now - drain_started_ >= config_.drain.timeout;
+    if (!done && !late) return;
+    if (late && !done) {
+        log_.warn("drain_timeout", {{"clients", static_cast<std::int64_t>(frontends_.size())}});
+    }
+    stop();
+}
+
+}  // namespace pgb

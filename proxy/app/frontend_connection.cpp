@@ -1,0 +1,364 @@
+#include "proxy/app/frontend_connection.h"
+
+#include "protocol/sqlstate.h"
+#include "proxy/app/backend_connection.h"
+#include "proxy/app/database.h"
+#include "proxy/app/server.h"
+#include "proxy/io/random.h"
+
+namespace pgb {
+
+namespace {
+// A message that must be seen whole and a read behind it; past it the kernel's buffers hold the
+// rest back.
+constexpr std::size_t kReadAhead = 64 * 1024;
+// libpq ignores keys that are not 4 bytes when it speaks 3.0; newer versions may have more, and 32
+// is what PostgreSQL 18 itself sends.
+constexpr std::size_t kKeyBytes = 4;
+constexpr std::size_t kLongKeyBytes = 32;
+}  // namespace
+
+FrontendConnection::FrontendConnection(Server& server, std::uint64_t id, int fd,
+                                       const DoorFacts& door, std::string peer)
+    : server_(server),
+      socket_(server.loop(), fd, *this),
+      session_(server.tables()),
+      login_(std::make_unique<Login>()),
+      door_(door),
+      peer_(std::move(peer)),
+      id_(id),
+      opened_at_(server.now()) {
+    socket_.watch(true, false);
+}
+
+FrontendConnection::~FrontendConnection() {
+    if (database_ != nullptr) {
+        database_->pool().forget_waiter(*this);
+        database_->pool().leave(group_);
+    }
+    if (pid_ != 0) server_.cancel_keys().revoke(pid_);
+}
+
+void FrontendConnection::on_ready(bool readable, bool writable) {
+    readable_ = readable_ || readable;
+    writable_ = writable_ || writable;
+    server_.mark_ready(*this);
+}
+
+Turn FrontendConnection::turn() const {
+    const bool lane_waits =
+        server_.gate().stats(LaneId{static_cast<std::uint16_t>(workload_)}).waiting > 0;
+    return {server_.now(), lane_waits || (database_ != nullptr &&
+                                          database_->pool().waiting_count() > 0)};
+}
+
+void FrontendConnection::work() {
+    if (phase_ == FrontendPhase::session && !input_.empty()) pump();
+    if (writable_) {
+        writable_ = false;
+        if (!broken_ && !output_.drain([this](auto segments) { return socket_.write(segments); })) {
+            broken();
+        }
+        note_output();
+    }
+    if (readable_) {
+        readable_ = false;
+        if (!is_dead() && !broken_ && !eof_) read();
+    }
+}
+
+void FrontendConnection::read() {
+    const std::span<char> buffer = server_.read_buffer();
+    const ReadResult result = socket_.read(buffer);
+    switch (result.status) {
+        case IoStatus::would_block: return;
+        case IoStatus::eof: on_eof(); return;
+        case IoStatus::error: broken(); return;
+        case IoStatus::bytes: break;
+    }
+    server_.totals().bytes_from_clients += result.count;
+    const std::string_view bytes(buffer.data(), result.count);
+    if (input_.empty()) {
+        // Straight from the shared buffer; only what is not taken is copied.
+        const FrontendPhase before = phase_;
+        keep_input(bytes.substr(feed(bytes)));
+        // What came behind the startup packet is the new session's.
+        if (phase_ != before && !input_.empty()) server_.mark_ready(*this);
+    } else {
+        input_ += bytes;
+        pump();
+    }
+}
+
+std::size_t FrontendConnection::feed(std::string_view view) {
+    switch (phase_) {
+        case FrontendPhase::login: return feed_login(view);
+        case FrontendPhase::session: return feed_session(view);
+        case FrontendPhase::cancelling:
+        case FrontendPhase::dead: return view.size();
+    }
+    return view.size();
+}
+
+void FrontendConnection::pump() {
+    if (is_dead() || input_.empty()) {
+        deliver_eof();
+        return;
+    }
+    input_at_ += feed(std::string_view(input_).substr(input_at_));
+    drop_taken_input();
+    deliver_eof();
+    update_reading();
+}
+
+void FrontendConnection::keep_input(std::string_view rest) {
+    if (is_dead() || rest.empty()) return;
+    input_.assign(rest);
+    input_at_ = 0;
+    update_reading();
+}
+
+void FrontendConnection::drop_taken_input() {
+    if (input_at_ >= input_.size()) {
+        input_ = std::string();
+        input_at_ = 0;
+    } else if (input_at_ >= kReadAhead) {
+        input_.erase(0, input_at_);
+        input_at_ = 0;
+    }
+}
+
+std::size_t FrontendConnection::feed_session(std::string_view view) {
+    std::size_t used = 0;
+    Outbox& out = server_.outbox();
+    while (used < view.size() && session_.takes_input() && !is_dead()) {
+        const std::size_t taken = session_.on_frontend(view.substr(used), turn(), out);
+        used += taken;
+        const bool decided = !out.decisions().empty();
+        if (taken == 0 && !decided) break;
+        // Bytes leave together with those of the next call unless something was decided.
+        if (decided) carry_out_decisions();
+    }
+    carry_out();
+    return is_dead() ? view.size() : used;
+}
+
+// The end of the stream comes behind everything that was sent before it, unless that waits in a
+// queue: then its work never starts.
+void FrontendConnection::deliver_eof() {
+    if (!eof_ || phase_ != FrontendPhase::session) return;
+    const SessionState state = session_.state();
+    if (state == SessionState::winding_up || state == SessionState::closed) return;
+    const bool waits = state == SessionState::queued || state == SessionState::waiting_backend;
+    if (!input_.empty() && !session_.takes_input() && !waits) return;
+    input_ = std::string();
+    input_at_ = 0;
+    session_.on_frontend_gone(Leaving::goodbye, turn(), server_.outbox());
+    carry_out();
+}
+
+void FrontendConnection::update_reading() {
+    if (is_dead() || broken_ || !socket_.is_open()) return;
+    const config::Limits& limits = server_.config().limits;
+    const bool full = input_.size() - input_at_ >= limits.max_message_buffer + kReadAhead;
+    const bool backend_full = backend_ != nullptr && backend_->unsent() > limits.high_watermark;
+    const bool replies_wait = output_.size() > limits.high_watermark;
+    socket_.watch(!eof_ && !full && !backend_full && !replies_wait, !output_.empty());
+}
+
+bool FrontendConnection::output_is_blocked() const { return !output_.empty(); }
+
+void FrontendConnection::on_eof() {
+    eof_ = true;
+    update_reading();
+    switch (phase_) {
+        case FrontendPhase::login: die(); return;
+        case FrontendPhase::session: pump(); return;
+        // Its client does not wait for the effect of its cancel; nothing hangs on it.
+        case FrontendPhase::cancelling: die(); return;
+        case FrontendPhase::dead: return;
+    }
+}
+
+void FrontendConnection::broken() {
+    if (broken_) return;
+    broken_ = true;
+    output_.clear();
+    socket_.close();
+    if (phase_ != FrontendPhase::session) {
+        die();
+        return;
+    }
+    // After its goodbye a client may close without reading: what it asked for is not cut short.
+    if (eof_ || session_.state() == SessionState::winding_up) return;
+    input_ = std::string();
+    session_.on_frontend_gone(Leaving::reset, turn(), server_.outbox());
+    carry_out();
+}
+
+void FrontendConnection::send_to_frontend() {
+    Outbox& out = server_.outbox();
+    const auto& segments = out.frontend_bytes();
+    if (segments.empty()) return;
+    const std::span<const std::string_view> all(segments);
+    bool sent = true;
+    if (!broken_ && !is_dead()) {
+        for (const std::string_view segment : all) {
+            server_.totals().bytes_to_clients += segment.size();
+        }
+        sent = output_.send(all, [this](auto part) { return socket_.write(part); });
+    }
+    out.clear_frontend_bytes();
+    if (!sent) {
+        broken();
+    } else if (!output_.empty()) {
+        note_output();
+    }
+}
+
+void FrontendConnection::note_output() {
+    if (is_dead() || broken_) return;
+    if (output_.empty() && close_when_flushed_) {
+        finish_closing();
+        return;
+    }
+    update_reading();
+    if (backend_ != nullptr) backend_->update_reading();
+}
+
+void FrontendConnection::finish_closing() {
+    socket_.shutdown_write();
+    socket_.close();
+    broken_ = true;
+    // Its work may still be going on; then the session ends first.
+    if (phase_ != FrontendPhase::session || session_.state() == SessionState::closed) die();
+}
+
+void FrontendConnection::close_soon() {
+    close_when_flushed_ = true;
+    if (output_.empty()) die();
+}
+
+void FrontendConnection::die() {
+    if (is_dead()) return;
+    if (phase_ == FrontendPhase::login) server_.login_finished(*this);
+    phase_ = FrontendPhase::dead;
+    broken_ = true;
+    input_ = std::string();
+    output_.clear();
+    socket_.close();
+    server_.note_dead(*this);
+}
+
+void FrontendConnection::login_timed_out() {
+    server_.totals().auth_failures += 1;
+    die();
+}
+
+std::size_t FrontendConnection::feed_login(std::string_view view) {
+    if (greeting_asked_) {
+        // Nothing need be sent before the greeting; what is, waits for it within a bound.
+        if (view.size() > kReadAhead) die();
+        return is_dead() ? view.size() : 0;
+    }
+    std::size_t used = 0;
+    std::string& reply = server_.outbox().scratch();
+    LoginStep step = LoginStep::need_more;
+    while (step == LoginStep::need_more) {
+        std::size_t consumed = 0;
+        step = login_->on_bytes(view.substr(used), consumed, reply);
+        used += consumed;
+        if (consumed == 0) break;
+    }
+    server_.outbox().to_frontend(reply);
+    send_to_frontend();
+    server_.outbox().clear();
+    if (is_dead()) return view.size();
+    switch (step) {
+        case LoginStep::need_more: return used;
+        case LoginStep::refused:
+            server_.totals().auth_failures += 1;
+            close_soon();
+            return view.size();
+        case LoginStep::cancel: start_cancel(); return view.size();
+        case LoginStep::startup: begin_login(); return used;
+    }
+    return used;
+}
+
+void FrontendConnection::begin_login() {
+    const LoginRequest& request = login_->request();
+    if (server_.is_draining()) {
+        on_login_failed(sqlstate::kCannotConnectNow, "the proxy is shutting down");
+        return;
+    }
+    if (server_.too_many_clients()) {
+        server_.totals().clients_refused += 1;
+        on_login_failed(sqlstate::kTooManyConnections, "sorry, too many clients already");
+        return;
+    }
+    database_ = server_.database_for(request.database);
+    if (database_ == nullptr) {
+        on_login_failed(sqlstate::kInvalidCatalogName,
+                        "database \"" + request.database + "\" does not exist");
+        return;
+    }
+    workload_ = server_.workload_of(request, door_);
+    group_ = database_->join(request);
+    greeting_asked_ = true;
+    Pool::Actions actions;
+    database_->pool().ask_login(*this, group_, server_.now(), actions);
+    database_->carry_out(actions);
+}
+
+void FrontendConnection::on_login_failed(std::string_view sqlstate, std::string_view message) {
+    server_.totals().auth_failures += 1;
+    std::string& reply = server_.outbox().scratch();
+    append_fatal(reply, sqlstate, message);
+    server_.outbox().to_frontend(reply);
+    send_to_frontend();
+    server_.outbox().clear();
+    if (!is_dead()) close_soon();
+}
+
+void FrontendConnection::on_greeting() {
+    const std::size_t key_bytes =
+        login_->request().protocol_minor >= 2 ? kLongKeyBytes : kKeyBytes;
+    const std::string key = random_bytes(key_bytes);
+    std::uint32_t seed = 0;
+    fill_random({reinterpret_cast<char*>(&seed), sizeof seed});
+    pid_ = server_.cancel_keys().issue(id_, key, seed);
+    std::string& reply = server_.outbox().scratch();
+    append_greeting(reply, database_->greeting(group_), pid_, key);
+    server_.outbox().to_frontend(reply);
+    server_.login_finished(*this);
+    phase_ = FrontendPhase::session;
+    login_.reset();
+    send_to_frontend();
+    server_.outbox().clear();
+    // What came early is taken by whoever reads or pumps next; nothing here calls back into the
+    // reading of bytes that led to this greeting.
+    if (!is_dead() && !input_.empty()) server_.mark_ready(*this);
+}
+
+void FrontendConnection::start_cancel() {
+    server_.totals().cancel_requests += 1;
+    const auto session = server_.cancel_keys().find(login_->cancel_pid(), login_->cancel_key());
+    server_.login_finished(*this);
+    phase_ = FrontendPhase::cancelling;
+    FrontendConnection* target = session ? server_.find_frontend(*session) : nullptr;
+    if (target == nullptr || target->is_dead()) {
+        die();
+        return;
+    }
+    target->on_cancel_request();
+    // The client's library waits for this connection's end before it believes in the cancel.
+    if (BackendConnection* backend = target->backend(); backend != nullptr &&
+                                                        backend->has_cancel_in_flight()) {
+        backend->await_cancel(id_);
+    } else {
+        die();
+    }
+}
+
+}  // namespace pgb

@@ -1,0 +1,156 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "proxy/app/output_buffer.h"
+#include "proxy/base/instant.h"
+#include "proxy/base/intrusive_list.h"
+#include "proxy/gate/gate.h"
+#include "proxy/io/socket.h"
+#include "proxy/pool/pool_types.h"
+#include "proxy/session/login.h"
+#include "proxy/session/session.h"
+
+namespace pgb {
+
+class BackendConnection;
+class Database;
+class Server;
+
+struct ReadyFrontends;
+struct HoldingFrontends;
+struct LoggingInFrontends;
+
+/// Which door a frontend came through.
+struct DoorFacts {
+    std::string name;  ///< the listener's name in the file
+    bool is_unix = false;
+};
+
+/// How far a frontend has come.
+enum class FrontendPhase : std::uint8_t {
+    login,      ///< before authentication, or waiting for its group's greeting
+    session,    ///< messages go to the session machine
+    cancelling, ///< sent a CancelRequest; closed when that has had its effect
+    dead,       ///< to be deleted at the end of the turn; may still hold a backend's work
+};
+
+/// One frontend: its socket, the bytes that wait on either side, and the session machine that
+/// decides about them. Owned by Server, deleted at the end of a turn. The waiters are its places in
+/// the gate's and the pool's queues.
+class FrontendConnection final : public SocketEvents,
+                                 public Waiter,
+                                 public PoolWaiter,
+                                 public ListHook<ReadyFrontends>,
+                                 public ListHook<HoldingFrontends>,
+                                 public ListHook<LoggingInFrontends> {
+public:
+    FrontendConnection(Server& server, std::uint64_t id, int fd, const DoorFacts& door,
+                       std::string peer);
+    ~FrontendConnection();
+    FrontendConnection(const FrontendConnection&) = delete;
+    FrontendConnection& operator=(const FrontendConnection&) = delete;
+
+    void on_ready(bool readable, bool writable) override;
+
+    /// Carries out what on_ready() noted; called by the server, backends first.
+    void work();
+    /// Feeds the session what it has not taken yet; called after anything that may let it go on.
+    void pump();
+    /// Flushes and carries out what the outbox holds for this session, to the end.
+    void carry_out();
+
+    // Answers from the gate and the pool.
+    void on_settled(Settled& settled);
+    void on_lent(BackendConnection& backend);
+    void on_pool_refused(const PoolAction& action);
+    void on_greeting();
+    void on_login_failed(std::string_view sqlstate, std::string_view message);
+
+    /// A CancelRequest with this session's key has arrived.
+    void on_cancel_request();
+    void on_tick();
+    void on_drain();
+    /// Its CancelRequest has had its effect.
+    void close_soon();
+    void login_timed_out();
+
+    [[nodiscard]] Session& session() { return session_; }
+    [[nodiscard]] BackendConnection* backend() const { return backend_; }
+    [[nodiscard]] FrontendPhase phase() const { return phase_; }
+    [[nodiscard]] bool is_dead() const { return phase_ == FrontendPhase::dead; }
+    [[nodiscard]] std::uint64_t id() const { return id_; }
+    [[nodiscard]] std::size_t workload() const { return workload_; }
+    [[nodiscard]] Instant opened_at() const { return opened_at_; }
+    [[nodiscard]] bool output_is_blocked() const;
+    [[nodiscard]] std::size_t unsent() const { return output_.size(); }
+    /// Stop or go on reading, as the other side's buffers demand.
+    void update_reading();
+    /// The backend's bytes are about to be handled with this session: see BackendConnection.
+    void send_to_frontend();
+    [[nodiscard]] Turn turn() const;
+
+private:
+    void read();
+    // Each returns how many bytes of the view were taken.
+    std::size_t feed(std::string_view view);
+    std::size_t feed_login(std::string_view view);
+    std::size_t feed_session(std::string_view view);
+    void deliver_eof();
+    void drop_taken_input();
+    void begin_login();
+    void start_cancel();
+    void on_eof();
+    void broken();
+    void die();
+    void keep_input(std::string_view rest);
+    void note_output();
+    void finish_closing();
+
+    // driver.cpp
+    void carry_out_decisions();
+    void carry_out(Decision decision);
+    void flush_backend();
+    void ask_permit();
+    void ask_backend();
+    void ask_pin();
+    void accept_backend(BackendConnection& backend);
+    void refuse_backend(const PoolAction& action);
+    void leave_queue();
+    void give_permit_back();
+    void end_lease(Decision how);
+    [[nodiscard]] WorkloadIndex workload_index() const {
+        return static_cast<WorkloadIndex>(workload_);
+    }
+
+    Server& server_;
+    Socket socket_;
+    Session session_;
+    std::unique_ptr<Login> login_;
+    const DoorFacts& door_;
+    Database* database_ = nullptr;
+    BackendConnection* backend_ = nullptr;
+    Permit permit_;
+    std::string input_;         // read and not taken yet, from input_at_ on
+    std::size_t input_at_ = 0;
+    OutputBuffer output_;
+    std::string peer_;
+    std::uint64_t id_;
+    std::size_t workload_ = 0;
+    GroupId group_{};
+    std::int32_t pid_ = 0;
+    Instant opened_at_;
+    Instant arrived_at_;
+    FrontendPhase phase_ = FrontendPhase::login;
+    bool readable_ = false;
+    bool writable_ = false;
+    bool eof_ = false;
+    bool broken_ = false;            // reads and writes are of no use any more
+    bool close_when_flushed_ = false;
+    bool greeting_asked_ = false;
+};
+
+}  // namespace pgb

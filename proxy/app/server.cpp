@@ -1,0 +1,307 @@
+#include "proxy/app/server.h"
+
+#include "proxy/admin/views.h"
+#include "proxy/base/check.h"
+#include "proxy/io/clock.h"
+#include "proxy/io/random.h"
+
+#include "protocol/sqlstate.h"
+
+namespace pgb {
+
+namespace {
+
+// Holders are looked at this often: fine enough for timeouts of seconds, cheap for a few hundred.
+constexpr Duration kSweepInterval = std::chrono::milliseconds(50);
+// Each round settles what the one before made possible; more than a few means a loop of ours.
+constexpr int kDispatchRoundsMax = 64;
+
+std::uint64_t random_seed() {
+    std::uint64_t seed = 0;
+    fill_random({reinterpret_cast<char*>(&seed), sizeof seed});
+    return seed | 1;
+}
+
+}  // namespace
+
+Server::Server(Loop& loop, Log& log, const config::Config& config)
+    : loop_(loop),
+      log_(log),
+      config_(config),
+      classifier_(config),
+      tables_{frontend_heads(static_cast<std::uint32_t>(config.limits.max_message_buffer)),
+              backend_heads(static_cast<std::uint32_t>(config.limits.max_message_buffer))},
+      cancel_sender_(loop),
+      times_(config.workloads.size()),
+      read_buffer_(64 * 1024),
+      timer_(loop, [] {}),
+      started_at_(loop.now()),
+      random_state_(random_seed()) {
+    for (const config::Workload& workload : config.workloads) {
+        gate_.add_lane(workload.name, {.concurrency = static_cast<std::uint32_t>(workload.concurrency),
+                                       .queue = static_cast<std::uint32_t>(workload.queue),
+                                       .queue_wait = workload.queue_wait});
+    }
+    for (const config::DatabaseEntry& entry : config.databases) {
+        databases_.push_back(
+            std::make_unique<Database>(*this, entry, config.workloads, random_seed()));
+    }
+    connector_ = std::make_unique<BackendConnector>(
+        loop, ConnectorCallbacks{
+                  .on_connected =
+                      [this](ConnectedBackend connected) {
+                          const auto found = connects_.find(connected.id);
+                          PGB_CHECK(found != connects_.end());
+                          const PendingConnect pending = found->second;
+                          connects_.erase(found);
+                          pending.database->on_connected(pending.id, std::move(connected));
+                      },
+                  .on_failed =
+                      [this](ConnectFailure failure) {
+                          const auto found = connects_.find(failure.id);
+                          PGB_CHECK(found != connects_.end());
+                          const PendingConnect pending = found->second;
+                          connects_.erase(found);
+                          pending.database->on_connect_failed(pending.id, failure);
+                      }});
+    loop.set_turn_end([this] { end_turn(); });
+}
+
+Server::~Server() {
+    loop_.set_turn_end({});
+    http_.clear();
+    snapshots_.reset();
+    close_doors();
+    connector_.reset();
+    // What is left is dropped; nobody is told, so the books of queues are emptied by hand.
+    for (const auto& [id, frontend] : frontends_) {
+        gate_.cancel(*frontend, Leave::left);
+        if (static_cast<ListHook<ReadyFrontends>&>(*frontend).is_linked()) {
+            ready_frontends_.remove(*frontend);
+        }
+        note_not_holding(*frontend);
+        login_finished(*frontend);
+    }
+    while (!ready_backends_.empty()) ready_backends_.pop_front();
+    settled_.clear();
+    frontends_.clear();
+    databases_.clear();
+}
+
+Result<bool> Server::start() {
+    snapshots_ = std::make_unique<SnapshotBox<StampedSnapshot>>(
+        loop_, [this] { return StampedSnapshot{make_snapshot(), loop_.now()}; });
+    for (const config::Listener& listener : config_.listen) {
+        if (Result<bool> opened = open_door(listener); !opened) return opened;
+    }
+    doors_open_ = true;
+    snapshots_->publish();
+    for (const auto& address : {config_.admin.http, config_.admin.probes}) {
+        if (!address) continue;
+        if (Result<bool> opened = open_http(*address); !opened) return opened;
+    }
+    arm_timer();
+    return true;
+}
+
+Result<bool> Server::open_door(const config::Listener& listener) {
+    door_facts_.push_back(std::make_unique<DoorFacts>(
+        DoorFacts{listener.name, listener.unix_socket_dir.has_value()}));
+    const DoorFacts& facts = *door_facts_.back();
+    ListenerCallbacks callbacks{
+        .on_accept = [this, &facts](AcceptedConnection accepted) { accept(facts, std::move(accepted)); },
+        .on_trouble =
+            [this, &facts](int error, std::uint64_t count) {
+                log_.warn("accept_failed", {{"listener", facts.name},
+                                            {"errno", std::int64_t{error}},
+                                            {"count", static_cast<std::int64_t>(count)}});
+            }};
+    Result<std::unique_ptr<Listener>> door =
+        facts.is_unix
+            ? Listener::open(loop_,
+                             UnixEndpoint{*listener.unix_socket_dir, listener.port,
+                                          listener.unix_socket_mode},
+                             std::move(callbacks))
+            : Listener::open(loop_, TcpEndpoint{*listener.address, listener.port},
+                             std::move(callbacks));
+    if (!door) return std::move(door.error());
+    for (const std::string& address : door.value()->addresses()) {
+        log_.info("listening", {{"listener", facts.name}, {"address", address}});
+    }
+    doors_.push_back(std::move(door.value()));
+    return true;
+}
+
+Result<bool> Server::open_http(const config::Address& address) {
+    auto server = HttpServer::start(address.host, address.port, [this](std::string_view path) {
+        const auto stamped = snapshots_->fresh();
+        if (!stamped) return HttpAnswer{503, "text/plain; charset=utf-8", "starting\n"};
+        return answer_probe(path, stamped->snapshot, monotonic_now() - stamped->made);
+    });
+    if (!server) return std::move(server.error());
+    log_.info("serving_http", {{"address", address.host},
+                               {"port", std::int64_t{server.value()->port()}}});
+    http_.push_back(std::move(server.value()));
+    return true;
+}
+
+void Server::accept(const DoorFacts& door, AcceptedConnection connection) {
+    ++totals_.clients_accepted;
+    const auto seconds = [](Duration d) { return d; };
+    if (!door.is_unix) {
+        set_tcp_options(connection.fd,
+                        {.keepalive = config_.limits.tcp_keepalive > Duration::zero(),
+                         .keepalive_idle = seconds(config_.limits.tcp_keepalive),
+                         .user_timeout = config_.limits.tcp_user_timeout});
+    }
+    const std::uint64_t id = next_frontend_++;
+    auto frontend = std::make_unique<FrontendConnection>(*this, id, connection.fd, door,
+                                                         std::move(connection.peer));
+    FrontendConnection& accepted = *frontend;
+    frontends_.emplace(id, std::move(frontend));
+    logging_in_.push_back(accepted);
+    if (logging_in_.size() > config_.limits.max_startup) {
+        ++totals_.clients_refused;
+        accepted.on_login_failed(sqlstate::kTooManyConnections,
+                                 "sorry, too many clients are starting up");
+    }
+}
+
+void Server::mark_ready(FrontendConnection& frontend) {
+    if (!static_cast<ListHook<ReadyFrontends>&>(frontend).is_linked()) {
+        ready_frontends_.push_back(frontend);
+    }
+}
+
+void Server::mark_ready(BackendConnection& backend) {
+    if (!backend.is_linked()) ready_backends_.push_back(backend);
+}
+
+void Server::note_holding(FrontendConnection& frontend) {
+    if (static_cast<ListHook<HoldingFrontends>&>(frontend).is_linked()) return;
+    holding_.push_back(frontend);
+}
+
+void Server::note_not_holding(FrontendConnection& frontend) {
+    if (static_cast<ListHook<HoldingFrontends>&>(frontend).is_linked()) holding_.remove(frontend);
+}
+
+void Server::login_finished(FrontendConnection& frontend) {
+    if (static_cast<ListHook<LoggingInFrontends>&>(frontend).is_linked()) {
+        logging_in_.remove(frontend);
+    }
+}
+
+void Server::note_dead(FrontendConnection& frontend) { dead_frontends_.push_back(frontend.id()); }
+
+bool Server::too_many_clients() const {
+    return frontends_.size() - logging_in_.size() >= config_.limits.max_clients;
+}
+
+Database* Server::database_for(std::string_view name) {
+    Database* any = nullptr;
+    for (const auto& database : databases_) {
+        if (database->entry().name == name) return database.get();
+        if (database->entry().name == "*") any = database.get();
+    }
+    return any;
+}
+
+std::size_t Server::workload_of(const LoginRequest& request, const DoorFacts& door) const {
+    return classifier_.workload_of({.database = request.database,
+                                    .user = request.user,
+                                    .application_name = request.application_name,
+                                    .listener = door.name});
+}
+
+FrontendConnection* Server::find_frontend(std::uint64_t id) {
+    const auto found = frontends_.find(id);
+    return found == frontends_.end() ? nullptr : found->second.get();
+}
+
+std::uint64_t Server::new_connect(Database& database, BackendId id) {
+    const std::uint64_t number = next_connect_++;
+    connects_.emplace(number, PendingConnect{&database, id});
+    return number;
+}
+
+void Server::end_turn() {
+    if (stopped_) return;
+    work_ready();
+    dispatch_until_quiet();
+    if (loop_.now() >= next_sweep_) sweep();
+    if (draining_) continue_drain();
+    delete_dead();
+    arm_timer();
+}
+
+void Server::work_ready() {
+    while (!ready_backends_.empty()) ready_backends_.pop_front().work();
+    while (!ready_frontends_.empty()) ready_frontends_.pop_front().work();
+}
+
+void Server::dispatch_until_quiet() {
+    for (int round = 0; round < kDispatchRoundsMax; ++round) {
+        if (!dispatch()) return;
+    }
+    loop_.again();
+}
+
+// One round; true when somebody was answered, which may have made room for others.
+bool Server::dispatch() {
+    gate_.dispatch(loop_.now(), settled_);
+    settling_.swap(settled_);
+    const bool any = !settling_.empty();
+    for (Settled& settled : settling_) {
+        static_cast<FrontendConnection*>(settled.waiter)->on_settled(settled);
+    }
+    settling_.clear();
+    for (const auto& database : databases_) database->tick(loop_.now());
+    work_ready();
+    return any || !settled_.empty();
+}
+
+void Server::sweep() {
+    const Instant now = loop_.now();
+    holding_.for_each([](FrontendConnection& frontend) { frontend.on_tick(); });
+    for (const auto& database : databases_) database->sweep(now);
+    while (!logging_in_.empty() &&
+           now - logging_in_.front().opened_at() >= config_.auth.timeout) {
+        FrontendConnection& late = logging_in_.front();
+        late.login_timed_out();
+        login_finished(late);
+    }
+    dispatch_until_quiet();
+}
+
+void Server::delete_dead() {
+    for (const std::uint64_t id : dead_frontends_) {
+        const auto found = frontends_.find(id);
+        if (found == frontends_.end()) continue;
+        if (static_cast<ListHook<ReadyFrontends>&>(*found->second).is_linked()) {
+            ready_frontends_.remove(*found->second);
+        }
+        note_not_holding(*found->second);
+        frontends_.erase(found);
+    }
+    dead_frontends_.clear();
+    for (const auto& database : databases_) database->delete_dead();
+}
+
+void Server::arm_timer() {
+    const Instant now = loop_.now();
+    bool wants_sweep = !holding_.empty() || !logging_in_.empty() || draining_;
+    Instant next = gate_.next_deadline();
+    for (const auto& database : databases_) {
+        next = std::min(next, database->next_deadline());
+        wants_sweep = wants_sweep || database->has_closing();
+    }
+    if (!wants_sweep) {
+        next_sweep_ = Instant::never();
+    } else if (next_sweep_.is_never() || next_sweep_ <= now) {
+        next_sweep_ = now + kSweepInterval;
+    }
+    timer_.arm(std::min(next, next_sweep_));
+}
+
+}  // namespace pgb

@@ -1,0 +1,164 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "config/classify.h"
+#include "config/model.h"
+#include "proxy/app/database.h"
+#include "proxy/app/frontend_connection.h"
+#include "proxy/base/instant.h"
+#include "proxy/base/intrusive_list.h"
+#include "proxy/base/log.h"
+#include "proxy/base/result.h"
+#include "proxy/gate/gate.h"
+#include "proxy/io/backend_connector.h"
+#include "proxy/io/cancel_sender.h"
+#include "proxy/io/http.h"
+#include "proxy/io/listener.h"
+#include "proxy/io/loop.h"
+#include "proxy/io/snapshot_box.h"
+#include "proxy/metrics/counters.h"
+#include "proxy/metrics/snapshot.h"
+#include "proxy/pool/cancel_keys.h"
+#include "proxy/session/outbox.h"
+
+namespace pgb {
+
+/// Everything of one running proxy: it owns the gate, the pools, the connections of both sides and
+/// the doors, and it turns the crank once per turn of the loop.
+///
+///   events of a turn only mark connections ready; at its end:
+///   backends -> frontends -> gate.dispatch and pool.tick, until quiet -> delete the dead -> timer
+///
+/// Backends first: an answer that ends a transaction, or the end of an idle backend's connection,
+/// is known before a frontend is given a backend. No global state: several could live in a process.
+class Server {
+public:
+    Server(Loop& loop, Log& log, const config::Config& config);
+    ~Server();
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
+
+    /// Opens the doors and the HTTP addresses. An error names the one that could not be opened.
+    Result<bool> start();
+    /// No new transactions; ends the loop when the last one is over, at the latest after
+    /// drain.timeout. A second call ends it at once.
+    void drain();
+    /// Ends the loop after this turn.
+    void stop();
+
+    // What connections need.
+    [[nodiscard]] Loop& loop() { return loop_; }
+    [[nodiscard]] Log& log() { return log_; }
+    [[nodiscard]] const config::Config& config() const { return config_; }
+    [[nodiscard]] Gate& gate() { return gate_; }
+    [[nodiscard]] Outbox& outbox() { return outbox_; }
+    [[nodiscard]] std::span<char> read_buffer() { return read_buffer_; }
+    [[nodiscard]] const SessionTables& tables() const { return tables_; }
+    [[nodiscard]] BackendConnector& connector() { return *connector_; }
+    [[nodiscard]] CancelSender& cancel_sender() { return cancel_sender_; }
+    [[nodiscard]] CancelKeys& cancel_keys() { return cancel_keys_; }
+    [[nodiscard]] Totals& totals() { return totals_; }
+    [[nodiscard]] WorkloadTimes& times(std::size_t workload) { return times_[workload]; }
+    [[nodiscard]] Instant now() const { return loop_.now(); }
+    [[nodiscard]] bool is_draining() const { return draining_; }
+    [[nodiscard]] std::vector<Settled>& settled() { return settled_; }
+    [[nodiscard]] Pool::Actions& pool_actions() { return pool_actions_; }
+
+    void mark_ready(FrontendConnection& frontend);
+    void mark_ready(BackendConnection& backend);
+    /// The frontend holds a permit or a backend, or waits for its work to end: it gets ticks.
+    void note_holding(FrontendConnection& frontend);
+    void note_not_holding(FrontendConnection& frontend);
+
+    [[nodiscard]] Database* database_for(std::string_view name);
+    [[nodiscard]] std::size_t workload_of(const LoginRequest& request, const DoorFacts& door) const;
+    [[nodiscard]] FrontendConnection* find_frontend(std::uint64_t id);
+    void login_finished(FrontendConnection& frontend);
+    [[nodiscard]] bool too_many_clients() const;
+    void note_dead(FrontendConnection& frontend);
+
+    /// What a refusal of this workload says now.
+    [[nodiscard]] ShedFacts shed_facts(std::size_t workload, ShedReason reason, Duration waited);
+    /// An id for a connect, and whose it was when the answer comes.
+    std::uint64_t new_connect(Database& database, BackendId id);
+
+private:
+    struct PendingConnect {
+        Database* database;
+        BackendId id;
+    };
+    struct StampedSnapshot {
+        Snapshot snapshot;
+        Instant made;
+    };
+
+    void accept(const DoorFacts& door, AcceptedConnection connection);
+    Result<bool> open_door(const config::Listener& listener);
+    Result<bool> open_http(const config::Address& address);
+    void end_turn();
+    void work_ready();
+    void dispatch_until_quiet();
+    bool dispatch();
+    void sweep();
+    void delete_dead();
+    void arm_timer();
+    void continue_drain();
+    void close_doors();
+    [[nodiscard]] Snapshot make_snapshot() const;
+    [[nodiscard]] WorkloadSnapshot workload_snapshot(std::size_t workload) const;
+    [[nodiscard]] Readiness readiness() const;
+    double jitter();
+
+    Loop& loop_;
+    Log& log_;
+    const config::Config& config_;
+    config::Classifier classifier_;
+    SessionTables tables_;
+    Gate gate_;
+    CancelKeys cancel_keys_;
+    CancelSender cancel_sender_;
+    Totals totals_;
+    std::vector<WorkloadTimes> times_;
+    std::vector<std::unique_ptr<Database>> databases_;
+    std::unordered_map<std::uint64_t, std::unique_ptr<FrontendConnection>> frontends_;
+    std::unordered_map<std::uint64_t, PendingConnect> connects_;
+    std::vector<std::unique_ptr<DoorFacts>> door_facts_;
+    std::vector<std::unique_ptr<Listener>> doors_;
+    std::unique_ptr<BackendConnector> connector_;
+    std::unique_ptr<SnapshotBox<StampedSnapshot>> snapshots_;
+    std::vector<std::unique_ptr<HttpServer>> http_;
+
+    IntrusiveList<FrontendConnection, ReadyFrontends> ready_frontends_;
+    IntrusiveList<BackendConnection, ReadyBackends> ready_backends_;
+    IntrusiveList<FrontendConnection, HoldingFrontends> holding_;
+    IntrusiveList<FrontendConnection, LoggingInFrontends> logging_in_;  // oldest first
+    std::vector<std::uint64_t> dead_frontends_;
+    std::vector<Settled> settled_;
+    std::vector<Settled> settling_;
+    Pool::Actions pool_actions_;  // empty between calls; kept for its capacity
+    Outbox outbox_;
+    std::vector<char> read_buffer_;
+    Timer timer_;
+    Instant started_at_;
+    Instant next_sweep_ = Instant::never();
+    Instant drain_started_ = Instant::never();
+    Instant doors_close_at_ = Instant::never();
+    std::uint64_t next_frontend_ = 1;
+    std::uint64_t next_connect_ = 1;
+    std::uint64_t random_state_;
+    std::size_t client_count_ = 0;
+    bool draining_ = false;
+    bool doors_open_ = false;
+    bool stopped_ = false;
+};
+
+}  // namespace pgb

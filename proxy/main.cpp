@@ -1,0 +1,30 @@
+#include <cstdlib>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "config/options.h"
+#include "proxy/app/version.h"
+#include "proxy/cli/check.h"
+#include "proxy/cli/run.h"
+
+int main(int argc, char** argv) {
+    using namespace pgb;
+    const auto parsed = config::parse_options(argc, argv, kVersion);
+    if (const auto* leave = std::get_if<config::Leave>(&parsed)) {
+        (leave->exit_code == config::kExitOk ? std::cout : std::cerr) << leave->text;
+        return leave->exit_code;
+    }
+    const config::EnvLookup env = [](std::string_view name) -> std::optional<std::string> {
+        const char* value = std::getenv(std::string(name).c_str());
+        if (value == nullptr) return std::nullopt;
+        return std::string(value);
+    };
+    const auto& options = std::get<config::Options>(parsed);
+    switch (options.command) {
+        case config::Command::run: return run(options, env, std::cerr);
+        case config::Command::check: return check(options, env, std::cout, std::cerr);
+    }
+    return config::kExitBadUsage;
+}

@@ -1,0 +1,102 @@
+#include "proxy/session/backend_batch.h"
+
+#include "protocol/writer.h"
+
+namespace pgb {
+
+namespace {
+
+constexpr std::string_view kSavepointStatement = "pgb_savepoint";
+constexpr std::string_view kMissingStatement = "pgb_no_such_statement";
+constexpr std::string_view kBarrierStatement = "pgb_barrier";
+
+std::string begin_statement(std::uint8_t modes_index) {
+    return "pgb_begin_" + std::to_string(modes_index);
+}
+
+void append_parse(std::string& out, ReplyLedger& ledger, std::string_view name,
+                  std::string_view text) {
+    MessageWriter(out).begin(FrontendType::parse).cstring(name).cstring(text).u16(0).end();
+    ledger.owe(Owed::parse, Origin::own);
+}
+
+void append_bind(std::string& out, ReplyLedger& ledger, std::string_view statement) {
+    MessageWriter(out)
+        .begin(FrontendType::bind)
+        .cstring("")
+        .cstring(statement)
+        .u16(0)
+        .u16(0)
+        .u16(0)
+        .end();
+    ledger.owe(Owed::bind, Origin::own);
+}
+
+void append_execute(std::string& out, ReplyLedger& ledger) {
+    MessageWriter(out).begin(FrontendType::execute).cstring("").u32(0).end();
+    ledger.owe(Owed::execute, Origin::own);
+}
+
+void append_query(std::string& out, ReplyLedger& ledger, std::string_view text) {
+    MessageWriter(out).begin(FrontendType::query).cstring(text).end();
+    ledger.owe(Owed::query, Origin::own);
+}
+
+}  // namespace
+
+bool append_begin(std::string& out, ReplyLedger& ledger, const VirtualBlock& block,
+                  const BackendBook& book) {
+    const std::uint8_t index = block.modes().index();
+    const std::string name = begin_statement(index);
+    const bool prepare = (book.begin_prepared >> index & 1) == 0;
+    if (prepare) {
+        // The book forgets on any doubt, so a statement of that name may be there after all.
+        append_close_statement(out, ledger, name);
+        append_parse(out, ledger, name, block.modes().begin_text());
+    }
+    append_bind(out, ledger, name);
+    append_execute(out, ledger);
+    for (const std::string& savepoint : block.savepoints()) {
+        append_close_statement(out, ledger, kSavepointStatement);
+        append_parse(out, ledger, kSavepointStatement, savepoint);
+        append_bind(out, ledger, kSavepointStatement);
+        append_execute(out, ledger);
+    }
+    return prepare;
+}
+
+void append_batch_abort(std::string& out, ReplyLedger& ledger) {
+    append_copy_fail(out, ledger);
+    append_bind(out, ledger, kMissingStatement);
+    append_sync(out, ledger);
+}
+
+void append_copy_fail(std::string& out, ReplyLedger& ledger) {
+    MessageWriter(out).begin(FrontendType::copy_fail).cstring("the client has gone").end();
+    ledger.owe(Owed::copy_end, Origin::own);
+}
+
+void append_sync(std::string& out, ReplyLedger& ledger) {
+    MessageWriter(out).begin(FrontendType::sync).end();
+    ledger.owe(Owed::sync, Origin::own);
+}
+
+void append_rollback(std::string& out, ReplyLedger& ledger) {
+    append_query(out, ledger, "ROLLBACK");
+}
+
+void append_discard_all(std::string& out, ReplyLedger& ledger) {
+    append_query(out, ledger, "DISCARD ALL");
+}
+
+void append_barrier(std::string& out, ReplyLedger& ledger) {
+    append_close_statement(out, ledger, kBarrierStatement);
+    append_sync(out, ledger);
+}
+
+void append_close_statement(std::string& out, ReplyLedger& ledger, std::string_view name) {
+    MessageWriter(out).begin(FrontendType::close).u8('S').cstring(name).end();
+    ledger.owe(Owed::close, Origin::own);
+}
+
+}  // namespace pgb

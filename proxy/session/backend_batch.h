@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "protocol/transaction_statement.h"
+#include "proxy/session/reply_ledger.h"
+#include "proxy/session/virtual_block.h"
+
+namespace pgb {
+
+/// What is known of a backend beyond its connection: changed only when the server has confirmed.
+/// Owned by the backend's connection; a session that was lent it reads and writes it.
+struct BackendBook {
+    /// Bit i: the statement `pgb_begin_<i>` is prepared, for TransactionModes::from_index(i).
+    std::uint64_t begin_prepared = 0;
+};
+
+// Batches of the proxy's own. Each appends its bytes to `out` and owes their replies to `ledger`;
+// none uses the unnamed statement, which belongs to the frontend.
+
+/// The block's BEGIN and savepoints, without a Sync: when one of them fails or is cancelled, the
+/// server itself skips whatever of the frontend's follows. A BEGIN that is not prepared on this
+/// backend yet is prepared first. Returns true when the first ParseComplete confirms that BEGIN.
+bool append_begin(std::string& out, ReplyLedger& ledger, const VirtualBlock& block,
+                  const BackendBook& book);
+
+/// Ends an extended batch so that nothing of it takes effect: CopyFail (dropped outside COPY), a
+/// Bind that must fail, Sync. A bare Sync would commit what the frontend did not finish.
+void append_batch_abort(std::string& out, ReplyLedger& ledger);
+
+void append_copy_fail(std::string& out, ReplyLedger& ledger);
+void append_sync(std::string& out, ReplyLedger& ledger);
+void append_rollback(std::string& out, ReplyLedger& ledger);
+void append_discard_all(std::string& out, ReplyLedger& ledger);
+
+/// A round trip that changes nothing: when it is answered, everything before it was.
+void append_barrier(std::string& out, ReplyLedger& ledger);
+
+/// Closes a prepared statement; one that is not there is no error. The empty name makes sure that
+/// no other session's unnamed statement is there.
+void append_close_statement(std::string& out, ReplyLedger& ledger, std::string_view name);
+
+}  // namespace pgb

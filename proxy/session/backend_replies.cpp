@@ -1,0 +1,210 @@
+// What the backend sends: forwarded, swallowed when it answers the proxy, or the end of the lease.
+
+#include "protocol/error_response.h"
+#include "protocol/sqlstate.h"
+#include "proxy/session/session.h"
+
+namespace pgb {
+
+std::size_t Session::on_backend(std::string_view input, const Turn& turn, Outbox& out) {
+    std::size_t used = 0;
+    last_activity_ = turn.now;
+    while (used < input.size() && has_backend_ && state_ != SessionState::closed) {
+        Frame frame;
+        const FrameStatus status = backend_framer_.next(input.substr(used), frame);
+        if (status == FrameStatus::need_more) break;
+        if (status == FrameStatus::malformed) {
+            on_backend_lost(turn, out);
+            return input.size();
+        }
+        used += frame.bytes.size();
+        if (!frame.first) {
+            if (backend_rest_ == Rest::forward) out.to_frontend(frame.bytes);
+        } else if (!take_reply(frame, turn, out)) {
+            return input.size();
+        }
+    }
+    if (has_backend_) after_replies(turn, out);
+    return used;
+}
+
+bool Session::take_reply(const Frame& frame, const Turn& turn, Outbox& out) {
+    backend_rest_ = Rest::drop;
+    const std::optional<BackendType> type = backend_type(frame.type);
+    if (!type) {
+        on_backend_lost(turn, out);
+        return false;
+    }
+    switch (*type) {
+        case BackendType::notice_response:
+        case BackendType::parameter_status:
+        case BackendType::notification_response: return take_asynchronous(frame, out);
+        case BackendType::error_response: return take_error(frame, turn, out);
+        case BackendType::authentication:
+        case BackendType::backend_key_data:
+        case BackendType::ready_for_query:
+        case BackendType::parse_complete:
+        case BackendType::bind_complete:
+        case BackendType::close_complete:
+        case BackendType::command_complete:
+        case BackendType::parameter_description:
+        case BackendType::row_description:
+        case BackendType::data_row:
+        case BackendType::no_data:
+        case BackendType::empty_query_response:
+        case BackendType::portal_suspended:
+        case BackendType::copy_in_response:
+        case BackendType::copy_out_response:
+        case BackendType::copy_both_response:
+        case BackendType::copy_data:
+        case BackendType::copy_done:
+        case BackendType::function_call_response:
+        case BackendType::negotiate_protocol_version: break;
+    }
+    const Ruling ruling = ledger_.on_reply(*type);
+    if (ruling == Ruling::unexpected) {
+        on_backend_lost(turn, out);
+        return false;
+    }
+    if (*type == BackendType::ready_for_query) {
+        take_ready(frame, ruling, out);
+        return true;
+    }
+    if (state_ == SessionState::starting && ruling == Ruling::swallow) note_own_reply(*type);
+    deliver(frame, ruling, out);
+    return true;
+}
+
+void Session::note_own_reply(BackendType type) {
+    if (type == BackendType::parse_complete && lease_.begin_prepares) {
+        book_->begin_prepared |= std::uint64_t{1} << block_.modes().index();
+        lease_.begin_prepares = false;
+    }
+    if (ledger_.next_is_own()) return;
+    // BEGIN and the savepoints are done: the block is the backend's now.
+    block_.leave();
+    status_ = TransactionStatus::in_block;
+    state_ = SessionState::active;
+}
+
+void Session::deliver(const Frame& frame, Ruling ruling, Outbox& out) {
+    if (ruling != Ruling::forward) return;
+    out.to_frontend(frame.bytes);
+    backend_rest_ = Rest::forward;
+}
+
+bool Session::take_asynchronous(const Frame& frame, Outbox& out) {
+    // While the backend is cleaned its remarks are about the proxy's own statements; a parameter
+    // that returns to its start value is told by the same message that told the change.
+    const bool notice = frame.type == static_cast<char>(BackendType::notice_response);
+    if (notice && own_work_ != OwnWork::none) return true;
+    deliver(frame, Ruling::forward, out);
+    return true;
+}
+
+bool Session::take_error(const Frame& frame, const Turn& turn, Outbox& out) {
+    const std::optional<ErrorFields> fields =
+        frame.body_is_whole() ? parse_error(frame.body()) : std::nullopt;
+    if (fields && is_fatal(*fields)) {
+        // The frontend broke the protocol itself: it gets what PostgreSQL says, and the end.
+        if (fields->sqlstate == sqlstate::kProtocolViolation && state_ != SessionState::settling &&
+            state_ != SessionState::winding_up) {
+            out.to_frontend(frame.bytes);
+            out.decide(Decision::close_frontend);
+            drop_pin(out);
+            give_up_backend(Decision::drop_backend, out);
+            state_ = SessionState::closed;
+            return false;
+        }
+        on_backend_lost(turn, out);
+        return false;
+    }
+    lease_.error_seen = true;
+    const Ruling ruling = ledger_.on_reply(BackendType::error_response);
+    if (ruling == Ruling::unexpected) {
+        on_backend_lost(turn, out);
+        return false;
+    }
+    if (ruling == Ruling::forward) {
+        deliver(frame, ruling, out);
+        return true;
+    }
+    if (state_ == SessionState::starting) {
+        deliver(frame, Ruling::forward, out);
+        begin_failed(out);
+        return true;
+    }
+    own_error(turn, out);
+    return has_backend_;
+}
+
+void Session::begin_failed(Outbox& out) {
+    // The server skips what was sent of the frontend's first unit; the frontend has the error in
+    // answer to it. A Query is complete, so it is answered; of a batch the rest is discarded up to
+    // the frontend's own Sync, whether that is still to come or was sent already.
+    block_.fail();
+    lease_.begin_prepares = false;
+    const bool batch = ledger_.unsynced();
+    state_ = SessionState::settling;
+    if (ledger_.has_sync()) {
+        ledger_.adopt_sync();
+    } else {
+        std::string& sync = out.scratch();
+        append_sync(sync, ledger_);
+        out.to_backend(sync);
+    }
+    if (batch) {
+        discarding_ = true;
+    } else {
+        std::string& reply = out.scratch();
+        answer(reply, out);
+    }
+}
+
+void Session::own_error(const Turn& turn, Outbox& out) {
+    switch (own_work_) {
+        case OwnWork::batch_abort:
+            if (state_ == SessionState::settling && !refusal_.empty()) {
+                std::string& reply = out.scratch();
+                reply.swap(refusal_);
+                refusal_.clear();
+                if (status_ != TransactionStatus::idle) block_.fail();
+                discarding_ = true;
+                out.to_frontend(reply);
+            }
+            return;
+        case OwnWork::rollback:
+        case OwnWork::barrier:
+        case OwnWork::discard:
+            // A backend that can't be cleaned is never lent again.
+            give_up_backend(Decision::close_backend, out);
+            state_ = state_ == SessionState::winding_up ? SessionState::closed : SessionState::idle;
+            return;
+        case OwnWork::none: on_backend_lost(turn, out); return;
+    }
+}
+
+void Session::take_ready(const Frame& frame, Ruling ruling, Outbox& out) {
+    const std::optional<TransactionStatus> status = parse_ready_for_query(frame.body());
+    status_ = status.value_or(TransactionStatus::failed);
+    if (ledger_.settled()) lease_.commit_sent = false;
+    deliver(frame, ruling, out);
+}
+
+void Session::after_replies(const Turn& turn, Outbox& out) {
+    switch (state_) {
+        case SessionState::starting: return;
+        case SessionState::active: check_over(turn, out); return;
+        case SessionState::settling:
+            settle(turn, out);
+            if (draining_ && state_ == SessionState::idle) on_drain(turn, out);
+            return;
+        case SessionState::winding_up: wind_down(turn, out); return;
+        case SessionState::idle:
+        case SessionState::queued:
+        case SessionState::waiting_backend:
+        case SessionState::closed: return;
+    }
+}
+
+}  // namespace pgb

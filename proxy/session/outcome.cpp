@@ -1,0 +1,113 @@
+// The truth about a transaction whose backend was lost.
+//
+//   nothing of it was sent                              40001 backend_lost; nothing happened
+//   in a block, nothing sent that could end it          40001 backend_lost; PostgreSQL rolls back
+//   COMMIT or an autocommit statement was sent          08007; it may or may not have happened
+//
+// PostgreSQL's own FATAL is not forwarded: it ends a connection, and the session's lives on. Only a
+// session whose state lived on that backend ends with it.
+
+#include "protocol/error_response.h"
+#include "protocol/sqlstate.h"
+#include "proxy/session/session.h"
+
+namespace pgb {
+
+namespace {
+
+void append_rolled_back(std::string& out) {
+    append_error(out, {.sqlstate = sqlstate::kSerializationFailure,
+                       .message = "the backend was lost inside the transaction, which is rolled back",
+                       .hint = "retry_after_ms=1 reason=backend_lost",
+                       .routine = "backend_lost"});
+}
+
+void append_unknown(std::string& out) {
+    append_error(out, {.sqlstate = sqlstate::kTransactionResolutionUnknown,
+                       .message = "the backend was lost after the statement was sent; whether it "
+                                  "took effect is not known",
+                       .routine = "backend_lost"});
+}
+
+}  // namespace
+
+void Session::on_backend_lost(const Turn& turn, Outbox& out) {
+    const bool leaving = state_ == SessionState::winding_up;
+    const bool working = state_ == SessionState::starting || state_ == SessionState::active;
+    const bool settling = state_ == SessionState::settling;
+    if (!has_backend_) return;
+    const bool lost_state = (pins_ & (kPinNamedStatement | kPinSessionState)) != 0;
+    const bool in_block =
+        state_ == SessionState::starting || status_ != TransactionStatus::idle;
+    const bool unknown = lease_.worked && (!in_block || lease_.commit_sent);
+    if (leaving) {
+        give_up_backend(Decision::drop_backend, out);
+        state_ = SessionState::closed;
+        return;
+    }
+    if (working && backend_framer_.in_message() && backend_rest_ == Rest::forward) {
+        // The frontend has half a message: nothing can be said behind it.
+        out.decide(Decision::close_frontend);
+        give_up_backend(Decision::drop_backend, out);
+        state_ = SessionState::closed;
+        return;
+    }
+    if (working) tell_lost(unknown, out);
+    if (settling && !refusal_.empty()) {
+        std::string& reply = out.scratch();
+        reply.swap(refusal_);
+        refusal_.clear();
+        discarding_ = true;
+        if (in_block) block_.fail();
+        out.to_frontend(reply);
+    }
+    frontend_rest_ = Rest::drop;
+    backend_framer_.reset();
+    give_up_backend(Decision::drop_backend, out);
+    state_ = SessionState::idle;
+    if (lost_state) {
+        say_goodbye(sqlstate::kAdminShutdown,
+                    "the backend that held this session's state was lost", out);
+        on_frontend_gone(Leaving::reset, turn, out);
+    } else if (draining_) {
+        on_drain(turn, out);
+    }
+}
+
+void Session::tell_lost(bool resolution_unknown, Outbox& out) {
+    const bool open_batch = ledger_.unsynced();
+    std::size_t syncs = ledger_.frontend_syncs();
+    if (resolution_unknown) {
+        block_.leave();
+    } else {
+        block_.fail();
+    }
+    if (syncs == 0 && !open_batch) {
+        // Nothing is owed: the frontend learns it when it speaks next.
+        if (!resolution_unknown) append_rolled_back(untold_error_);
+        return;
+    }
+    std::string& reply = out.scratch();
+    bool told = false;
+    const auto append_next_error = [&] {
+        if (resolution_unknown) {
+            append_unknown(reply);
+        } else if (!told) {
+            append_rolled_back(reply);
+        } else {
+            append_in_failed_block(reply);
+        }
+        told = true;
+    };
+    for (; syncs > 0; --syncs) {
+        append_next_error();
+        append_ready_for_query(reply, block_.status());
+    }
+    if (open_batch) {
+        append_next_error();
+        discarding_ = true;
+    }
+    out.to_frontend(reply);
+}
+
+}  // namespace pgb

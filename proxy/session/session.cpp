@@ -1,0 +1,202 @@
+#include "proxy/session/session.h"
+
+#include "protocol/error_response.h"
+#include "protocol/sqlstate.h"
+#include "proxy/base/check.h"
+
+namespace pgb {
+
+bool Session::takes_input() const {
+    switch (state_) {
+        case SessionState::idle:
+        case SessionState::active: return true;
+        case SessionState::starting: return !lease_.first_unit_sent;
+        case SessionState::queued:
+        case SessionState::waiting_backend:
+        case SessionState::settling:
+        case SessionState::winding_up:
+        case SessionState::closed: return false;
+    }
+    return false;
+}
+
+std::size_t Session::on_frontend(std::string_view input, const Turn& turn, Outbox& out) {
+    last_activity_ = turn.now;
+    std::size_t used = 0;
+    while (used < input.size() && takes_input()) {
+        Framer ahead = frontend_framer_;
+        Frame frame;
+        const FrameStatus status = ahead.next(input.substr(used), frame);
+        if (status == FrameStatus::need_more) break;
+        if (status == FrameStatus::malformed) {
+            // PostgreSQL logs it and closes without a word, as nothing it could say would be heard
+            // at the right place.
+            out.decide(Decision::close_frontend);
+            on_frontend_gone(Leaving::reset, turn, out);
+            return input.size();
+        }
+        if (!frame.first) {
+            if (frontend_rest_ == Rest::forward) out.to_backend(frame.bytes);
+        } else if (state_ == SessionState::idle ? !take_idle(frame, turn, out)
+                                                : !take_lent(frame, turn, out)) {
+            break;
+        }
+        frontend_framer_ = ahead;
+        used += frame.bytes.size();
+    }
+    if (state_ == SessionState::active) check_over(turn, out);
+    if (draining_ && state_ == SessionState::idle) on_drain(turn, out);
+    return used;
+}
+
+void Session::on_permit(const LeaseRules& rules, const Turn& turn, Outbox& out) {
+    PGB_CHECK(state_ == SessionState::queued);
+    rules_ = rules;
+    lease_ = {};
+    lease_.granted_at = turn.now;
+    state_ = SessionState::waiting_backend;
+    out.decide(Decision::ask_backend);
+}
+
+void Session::on_refused(ShedFacts facts) {
+    PGB_CHECK(state_ == SessionState::queued || state_ == SessionState::waiting_backend);
+    append_refusal(refusal_, facts);
+    state_ = SessionState::idle;
+}
+
+void Session::on_backend_unavailable(std::string sqlstate, std::string message) {
+    PGB_CHECK(state_ == SessionState::waiting_backend);
+    append_backend_unavailable(refusal_, sqlstate, message);
+    state_ = SessionState::idle;
+}
+
+void Session::on_backend_ready(BackendBook& book, const Turn& turn, Outbox& out) {
+    PGB_CHECK(state_ == SessionState::waiting_backend);
+    book_ = &book;
+    last_activity_ = turn.now;
+    ledger_.clear();
+    backend_framer_.reset();
+    status_ = TransactionStatus::idle;
+    own_work_ = OwnWork::none;
+    // A backend kept by a pin still has the unnamed statement of the session's last batch.
+    lease_.unnamed_parsed = has_backend_;
+    lease_.unnamed_unbound = (pins_ & kPinUnnamedStatement) != 0;
+    has_backend_ = true;
+    local_statement_.reset();
+    local_portal_.reset();
+    std::string& prefix = out.scratch();
+    for (const std::string& name : owed_closes_) append_close_statement(prefix, ledger_, name);
+    owed_closes_.clear();
+    if (block_.state() == VirtualBlock::State::open) {
+        lease_.begin_prepares = append_begin(prefix, ledger_, block_, book);
+        state_ = SessionState::starting;
+    } else {
+        state_ = SessionState::active;
+    }
+    out.to_backend(prefix);
+}
+
+void Session::on_pin_granted(const Turn& turn, Outbox& out) {
+    pin_reserved_ = true;
+    if (state_ == SessionState::settling) settle(turn, out);
+}
+
+void Session::on_pin_denied(ShedFacts facts, const Turn& turn, Outbox& out) {
+    if (state_ == SessionState::settling) {
+        // The unnamed statement can't be kept. A Bind of it will be told that it does not exist.
+        lease_.unnamed_unbound = false;
+        settle(turn, out);
+        return;
+    }
+    append_refusal(refusal_, facts);
+}
+
+void Session::on_cancel_closed(bool sure, const Turn& turn, Outbox& out) {
+    lease_.cancel_in_flight = false;
+    lease_.cancel_unsure = lease_.cancel_unsure || !sure;
+    if (state_ == SessionState::settling) settle(turn, out);
+    else if (state_ == SessionState::winding_up) wind_down(turn, out);
+}
+
+void Session::on_cancel_request(const Turn& turn, Outbox& out) {
+    (void)turn;
+    switch (state_) {
+        case SessionState::queued:
+        case SessionState::waiting_backend:
+            out.decide(Decision::leave_queue);
+            append_error(refusal_, {.sqlstate = sqlstate::kQueryCanceled,
+                                    .message = "canceling statement due to user request"});
+            state_ = SessionState::idle;
+            return;
+        case SessionState::starting:
+        case SessionState::active:
+            // Nothing owed, nothing to cancel: PostgreSQL would ignore it, too.
+            if (ledger_.settled() || lease_.cancel_in_flight) return;
+            lease_.cancel_in_flight = true;
+            out.decide(Decision::cancel_backend);
+            return;
+        case SessionState::idle:
+        case SessionState::settling:
+        case SessionState::winding_up:
+        case SessionState::closed: return;
+    }
+}
+
+void Session::on_drain(const Turn& turn, Outbox& out) {
+    draining_ = true;
+    // Idle also means: a block that is virtual, or failed, or a batch that is being discarded.
+    // Nothing of any of them is known to PostgreSQL.
+    if (state_ != SessionState::idle || !refusal_.empty()) return;
+    if (!frontend_framer_.in_message()) {
+        say_goodbye(sqlstate::kAdminShutdown,
+                    "terminating connection due to administrator command", out);
+    }
+    on_frontend_gone(Leaving::reset, turn, out);
+}
+
+void Session::on_tick(const Turn& turn, bool frontend_blocked, Outbox& out) {
+    switch (state_) {
+        case SessionState::settling:
+            if (turn.now >= deadline_) {
+                give_up_backend(Decision::close_backend, out);
+                state_ = SessionState::idle;
+            }
+            return;
+        case SessionState::winding_up: wind_down(turn, out); return;
+        case SessionState::starting:
+        case SessionState::active: break;
+        case SessionState::idle:
+        case SessionState::queued:
+        case SessionState::waiting_backend:
+        case SessionState::closed: return;
+    }
+    if (rules_.holder_idle == Duration::zero()) return;
+    const Duration quiet = turn.now - last_activity_;
+    // Replies to a batch without its Sync may be waiting in the server's buffer: asking for them
+    // tells work that runs from a frontend that owes the Sync.
+    if (ledger_.unsynced() && !ledger_.settled() && !ledger_.copying_in() && !lease_.flushed &&
+        quiet >= rules_.holder_idle / 2) {
+        lease_.flushed = true;
+        out.to_backend(std::string_view("H\0\0\0\4", 5));
+        return;
+    }
+    const bool awaits_frontend = ledger_.settled() || ledger_.copying_in() || frontend_blocked ||
+                                 frontend_framer_.in_message();
+    if (!awaits_frontend || quiet < rules_.holder_idle) return;
+    if (!backend_framer_.in_message() && !frontend_blocked) {
+        say_goodbye(sqlstate::kIdleInTransactionSessionTimeout,
+                    "terminating connection due to idle-in-transaction timeout", out);
+    } else {
+        out.decide(Decision::close_frontend);
+    }
+    on_frontend_gone(Leaving::reset, turn, out);
+}
+
+void Session::say_goodbye(std::string_view sqlstate, std::string_view message, Outbox& out) {
+    std::string& text = out.scratch();
+    append_error(text, {.severity = "FATAL", .sqlstate = sqlstate, .message = message});
+    out.to_frontend(text);
+    out.decide(Decision::close_frontend);
+}
+
+}  // namespace pgb

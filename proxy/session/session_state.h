@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace pgb {
+
+/// Where a session stands between its frontend, the gate and a backend.
+///
+///                 message that needs a backend
+///        idle ------------------------------------> queued --refused, cancelled--> idle
+///         ^ ^                                         |
+///         | |                                         | permit
+///         | '--refused (pool_timeout, backend_down)-- waiting_backend
+///         |                                           | backend
+///         |                      BEGIN was virtual    v    no block
+///         |                     starting <------------+------------> active
+///         |                        |  '--BEGIN confirmed--------------^  |
+///         |                        | BEGIN failed                        | ReadyForQuery I,
+///         |                        v                                     | nothing owed
+///         '--backend clean--- settling <---------------------------------'
+///
+///   frontend gone:  idle, queued, waiting_backend -> closed
+///                   starting, active, settling    -> winding_up --backend clean or gone--> closed
+///   backend lost:   starting, active, settling    -> idle (the block failed or has ended)
+///
+/// The virtual block (virtual_block.h) is a second dimension of idle, queued and waiting_backend
+/// alone. A pinned session keeps its backend in idle.
+enum class SessionState : std::uint8_t {
+    idle,             ///< No permit. Local answers only.
+    queued,           ///< Asked for a permit; input waits.
+    waiting_backend,  ///< Permit held, asked for a backend; input waits.
+    starting,         ///< The proxy's BEGIN and the first unit of work were sent.
+    active,           ///< Messages are forwarded both ways.
+    settling,         ///< The frontend has its answer; the backend is being cleaned; input waits.
+    winding_up,       ///< The frontend has gone; the backend's work is being ended.
+    closed,           ///< Nothing is held and nothing will be done.
+};
+
+/// How a frontend left.
+enum class Leaving : std::uint8_t {
+    goodbye,  ///< Terminate or end of stream: what was wholly received still runs.
+    reset,    ///< The connection broke, or the proxy ended it: work is cancelled at once.
+};
+
+/// Why a session keeps its backend: a set of these bits.
+using PinReasons = std::uint8_t;
+inline constexpr PinReasons kPinNamedStatement = 1;
+inline constexpr PinReasons kPinSessionState = 2;
+/// An unnamed statement was parsed and not bound: the next batch may bind it.
+inline constexpr PinReasons kPinUnnamedStatement = 4;
+
+}  // namespace pgb

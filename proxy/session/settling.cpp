@@ -1,0 +1,180 @@
+// The end of a transaction and of a session: cleaning the backend before anyone else gets it.
+
+#include "protocol/sqlstate.h"
+#include "proxy/base/check.h"
+#include "proxy/session/session.h"
+
+namespace pgb {
+
+void Session::check_over(const Turn& turn, Outbox& out) {
+    if (!lease_.worked || !ledger_.settled() || ledger_.unsynced()) return;
+    if (status_ != TransactionStatus::idle) return;
+    if (frontend_framer_.in_message() && frontend_rest_ == Rest::forward) return;
+    if (backend_framer_.in_message()) return;
+    state_ = SessionState::settling;
+    own_work_ = OwnWork::none;
+    settle(turn, out);
+    if (draining_ && state_ == SessionState::idle) on_drain(turn, out);
+}
+
+// One step at a time; called again when the step was answered.
+void Session::settle(const Turn& turn, Outbox& out) {
+    if (!ledger_.settled() || backend_framer_.in_message()) {
+        if (deadline_.is_never()) deadline_ = turn.now + rules_.reset_timeout;
+        return;
+    }
+    std::string& own = out.scratch();
+    if (status_ != TransactionStatus::idle) {
+        append_rollback(own, ledger_);
+        own_work_ = OwnWork::rollback;
+    } else if (lease_.cancel_in_flight) {
+        // Its connection closes or times out by itself.
+        return;
+    } else if (ledger_.uncertain()) {
+        append_barrier(own, ledger_);
+        ledger_.clear_uncertain();
+        own_work_ = OwnWork::barrier;
+    } else if (lease_.discard_all_sent && !lease_.error_seen && pins_ != 0) {
+        pins_ = 0;
+        named_verbs_.clear();
+        settle(turn, out);
+        return;
+    } else if (lease_.unnamed_unbound && !pin_reserved_ && state_ == SessionState::settling) {
+        out.decide(Decision::ask_pin);
+        return;
+    } else if (lease_.reset_needed && pins_ == 0 && !lease_.unnamed_unbound) {
+        append_discard_all(own, ledger_);
+        own_work_ = OwnWork::discard;
+        lease_.reset_needed = false;
+        book_->begin_prepared = 0;
+    } else {
+        end_lease(turn, out);
+        return;
+    }
+    out.to_backend(own);
+    deadline_ = turn.now + rules_.reset_timeout;
+}
+
+void Session::end_lease(const Turn& turn, Outbox& out) {
+    (void)turn;
+    deadline_ = Instant::never();
+    own_work_ = OwnWork::none;
+    pins_ = static_cast<PinReasons>(lease_.unnamed_unbound ? pins_ | kPinUnnamedStatement
+                                                           : pins_ & ~kPinUnnamedStatement);
+    const bool leaving = state_ == SessionState::winding_up;
+    state_ = leaving ? SessionState::closed : SessionState::idle;
+    if (pins_ != 0) {
+        PGB_CHECK(pin_reserved_ && !leaving);
+        out.decide(Decision::keep_backend);
+        return;
+    }
+    drop_pin(out);
+    give_up_backend(lease_.cancel_unsure ? Decision::close_backend : Decision::end_lease, out);
+}
+
+void Session::give_up_backend(Decision how, Outbox& out) {
+    out.decide(how);
+    has_backend_ = false;
+    book_ = nullptr;
+    ledger_.clear();
+    deadline_ = Instant::never();
+    owed_closes_.clear();
+    own_work_ = OwnWork::none;
+    if (how != Decision::end_lease) drop_pin(out);
+}
+
+void Session::drop_pin(Outbox& out) {
+    pins_ = 0;
+    if (!pin_reserved_) return;
+    pin_reserved_ = false;
+    out.decide(Decision::unpin);
+}
+
+void Session::on_frontend_gone(Leaving how, const Turn& turn, Outbox& out) {
+    switch (state_) {
+        case SessionState::queued:
+        case SessionState::waiting_backend:
+            out.decide(Decision::leave_queue);
+            [[fallthrough]];
+        case SessionState::idle:
+            if (!has_backend_) {
+                drop_pin(out);
+                state_ = SessionState::closed;
+                return;
+            }
+            // Pinned: what it left on its backend is cleaned without a permit, as no transaction of
+            // anyone's is involved.
+            ledger_.clear();
+            lease_ = {};
+            lease_.reset_needed = true;
+            status_ = TransactionStatus::idle;
+            break;
+        case SessionState::starting:
+        case SessionState::active:
+        case SessionState::settling: break;
+        case SessionState::winding_up:
+        case SessionState::closed: return;
+    }
+    state_ = SessionState::winding_up;
+    if (pins_ != 0) lease_.reset_needed = true;
+    pins_ = 0;
+    lease_.unnamed_unbound = false;
+    block_.leave();
+    refusal_.clear();
+    if (own_work_ == OwnWork::none) {
+        deadline_ =
+            how == Leaving::reset ? turn.now : turn.now + rules_.cancel_after_leave;
+    }
+    wind_down(turn, out);
+}
+
+void Session::wind_down(const Turn& turn, Outbox& out) {
+    if (frontend_framer_.in_message() && frontend_rest_ == Rest::forward) {
+        // The backend waits for the rest of a message that will never come.
+        give_up_backend(Decision::close_backend, out);
+        state_ = SessionState::closed;
+        return;
+    }
+    if ((ledger_.unsynced() || ledger_.copying_in()) && !lease_.aborted) {
+        // Never a bare Sync: it would commit what the frontend did not finish.
+        std::string& abort = out.scratch();
+        if (ledger_.unsynced()) {
+            append_batch_abort(abort, ledger_);
+        } else {
+            append_copy_fail(abort, ledger_);
+        }
+        out.to_backend(abort);
+        own_work_ = OwnWork::batch_abort;
+        lease_.aborted = true;
+    }
+    if (!ledger_.settled() || backend_framer_.in_message()) {
+        await_or_cancel(turn, out);
+        return;
+    }
+    settle(turn, out);
+}
+
+void Session::await_or_cancel(const Turn& turn, Outbox& out) {
+    if (turn.now < deadline_ || lease_.commit_sent) return;
+    const bool cleaning = own_work_ == OwnWork::rollback || own_work_ == OwnWork::barrier ||
+                          own_work_ == OwnWork::discard;
+    if (cleaning) {
+        // settle() set the deadline: a cleaning that does not answer is not waited for.
+        give_up_backend(Decision::close_backend, out);
+        state_ = SessionState::closed;
+        return;
+    }
+    if (lease_.cancelled_at.is_never()) {
+        lease_.cancelled_at = turn.now;
+        if (lease_.cancel_in_flight) return;
+        lease_.cancel_in_flight = true;
+        out.decide(Decision::cancel_backend);
+        return;
+    }
+    if (turn.now - lease_.cancelled_at >= rules_.cancel_timeout) {
+        give_up_backend(Decision::orphan_backend, out);
+        state_ = SessionState::closed;
+    }
+}
+
+}  // namespace pgb
