@@ -6,7 +6,10 @@ namespace pgb {
 
 namespace {
 
-enum ByteClass : std::uint8_t { kPlain = 0, kBlank = 1, kWordStart = 2, kWordPart = 4 };
+// Bits of a byte's class.
+constexpr std::uint8_t kBlank = 1;
+constexpr std::uint8_t kWordStart = 2;
+constexpr std::uint8_t kWordPart = 4;
 
 constexpr std::array<std::uint8_t, 256> make_classes() {
     std::array<std::uint8_t, 256> classes{};
@@ -23,7 +26,7 @@ constexpr std::array<std::uint8_t, 256> make_classes() {
 
 constexpr std::array<std::uint8_t, 256> kClasses = make_classes();
 
-bool is(char c, ByteClass wanted) {
+bool is(char c, std::uint8_t wanted) {
     return (kClasses[static_cast<unsigned char>(c)] & wanted) != 0;
 }
 
@@ -36,7 +39,14 @@ SqlToken SqlScanner::next() {
     const char first = text_[at_];
     if (is(first, kWordStart)) {
         skip_word();
-        return {SqlTokenKind::word, text_.substr(begin, at_ - begin)};
+        const bool escapes = at_ - begin == 1 && (first == 'e' || first == 'E') && peek() == '\'';
+        if (escapes) skip_escape_string();
+        return {escapes ? SqlTokenKind::other : SqlTokenKind::word,
+                text_.substr(begin, at_ - begin)};
+    }
+    if (first == '$') {
+        skip_dollar();
+        return {SqlTokenKind::other, text_.substr(begin, at_ - begin)};
     }
     if (first == '"' || first == '\'') {
         const bool terminated = skip_quoted(first);
@@ -114,6 +124,20 @@ bool SqlScanner::skip_quoted(char quote) {
         at_ = end + 1;
     } while (peek() == quote && at_ < text_.size());
     return true;
+}
+
+// E'..': a backslash takes the next byte as it is.
+void SqlScanner::skip_escape_string() {
+    ++at_;
+    while (at_ < text_.size()) {
+        const char c = text_[at_++];
+        if (c == '\\') {
+            if (at_ < text_.size()) ++at_;
+        } else if (c == '\'') {
+            if (peek() != '\'' || at_ >= text_.size()) return;
+            ++at_;
+        }
+    }
 }
 
 void SqlScanner::skip_word() {

@@ -13,7 +13,8 @@ enum class SqlTokenKind : std::uint8_t {
     string,  ///< 'literal', terminated, without any backslash
     comma,
     semicolon,
-    other,  ///< anything else, and what is not terminated: matches nothing
+    other,  ///< anything else, and what is not terminated: matches nothing. One byte, but for E'..'
+            ///< and dollar-quoted literals, which are skipped whole.
 };
 
 struct SqlToken {
@@ -52,6 +53,7 @@ private:
     bool skip_blanks();
     bool skip_block_comment();
     bool skip_quoted(char quote);
+    void skip_escape_string();
     void skip_word();
     void skip_dollar();
 

@@ -185,6 +185,8 @@ void FrontendConnection::broken() {
     broken_ = true;
     output_.clear();
     socket_.close();
+    // Nobody reads any more, so nothing holds the backend back.
+    if (backend_ != nullptr) backend_->update_reading();
     if (phase_ != FrontendPhase::session) {
         die();
         return;
@@ -230,6 +232,7 @@ void FrontendConnection::finish_closing() {
     socket_.shutdown_write();
     socket_.close();
     broken_ = true;
+    if (backend_ != nullptr) backend_->update_reading();
     // Its work may still be going on; then the session ends first.
     if (phase_ != FrontendPhase::session || session_.state() == SessionState::closed) die();
 }

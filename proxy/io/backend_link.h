@@ -25,13 +25,13 @@ using ParameterList = std::vector<std::pair<std::string, std::string>>;
 /// before the link: closing frees the number, which the kernel hands out again.
 ///
 /// Be strict with the first bytes after login: a partial message that libpq had read before it
-/// stepped aside can't be seen through its interface, and would make the stream start in mid-message.
+/// stepped aside can't be seen through its interface, and the stream would start in mid-message.
 class BackendLink {
 public:
     BackendLink() = default;
     explicit BackendLink(pg_conn* connection);
-    /// Drops the connection: shutdown() first, as PQfinish sends a Terminate, which would be read as
-    /// data in mid-message and blocks on a full socket.
+    /// Drops the connection: shutdown() first, as PQfinish sends a Terminate, which would be read
+    /// as data in mid-message and blocks on a full socket.
     ~BackendLink();
     BackendLink(BackendLink&& other) noexcept;
     BackendLink& operator=(BackendLink&& other) noexcept;

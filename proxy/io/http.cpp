@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kWorkers = 2;
 constexpr std::size_t kWaitingMax = 64;
 constexpr int kBacklog = 128;
-constexpr time_t kReadSeconds = 2;
+constexpr time_t kReadSeconds = 1;
 constexpr std::size_t kBodyMax = 1024;
 
 /// httplib's own pool queues without a bound, and each entry holds a descriptor that the traffic
@@ -139,7 +139,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(const std::string& address
     (void)::listen(state->listening, kBacklog);
     state->port = static_cast<std::uint16_t>(bound);
     state->thread = std::thread([at = state.get()] { at->server.listen_after_bind(); });
-    // stop() does nothing to a server that has not begun to listen, and would be waited for for ever.
+    // stop() does nothing to a server that has not begun to listen; its thread would never end.
     while (!server.is_running()) std::this_thread::yield();
     return std::make_unique<HttpServer>(std::move(state));
 }

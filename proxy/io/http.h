@@ -14,8 +14,8 @@ namespace pgb {
 /// Answers GET and HEAD on threads of its own (two workers), so that no page or scrape ever takes a
 /// turn of the loop. Every other method gets 405.
 ///
-/// Bounds: 8 KiB of request line and of each header, no body, 2 s for each read, one request a
-/// connection (an idle keep-alive connection would hold one of the two workers), 64 connections
+/// Bounds: 8 KiB of request line and of each header, 1 KiB of body, 1 s for each read, one request
+/// a connection (an idle keep-alive connection would hold one of the two workers), 64 connections
 /// waiting for a worker; more wait in the kernel's backlog.
 class HttpServer {
 public:

@@ -12,9 +12,9 @@ namespace pgb {
 
 /// The event loop of one thread, and its clock.
 ///
-///     timers -> wait for events -> readiness callbacks, posted functions -> turn end -> closed handles
-///        ^                                                                      |
-///        '----------------------------------------------------------------------'
+///     timers -> wait -> readiness callbacks, posted functions -> turn end -> closed handles die
+///        ^                                                                          |
+///        '--------------------------------------------------------------------------'
 ///
 /// One round of this is a turn. Invariants:
 ///   L1  the turn-end hook runs exactly once a turn, after every event of that turn was delivered;

@@ -26,8 +26,8 @@ public:
     NameLookup(const NameLookup&) = delete;
     NameLookup& operator=(const NameLookup&) = delete;
 
-    /// `done` comes later, on the loop, once. A name that no resolver takes (too long, not UTF-8) gives
-    /// the reason at once, and then `done` never comes.
+    /// `done` comes later, on the loop, once. A name that no resolver takes (too long, not UTF-8)
+    /// gives the reason at once, and then `done` never comes.
     [[nodiscard]] std::optional<std::string> start(Loop& loop, const std::string& name);
 
 private:

@@ -110,8 +110,8 @@ void Socket::watch(bool readable, bool writable) {
 void Socket::on_poll(uv_poll_s* handle, int status, int events) {
     auto& socket = *static_cast<Socket*>(handle->data);
     if (status < 0) {
-        // On POLLERR libuv stops the handle by itself. What the peer sent before its reset can still
-        // be more than one read: stay level-triggered. Readiness for writing is told as well, or a
+        // On POLLERR libuv stops the handle by itself. What the peer sent before its reset can be
+        // more than one read: stay level-triggered. Readiness for writing is told as well, or a
         // side whose reading is paused would be told of the error for ever without acting on it.
         const std::uint8_t watched = socket.watched_;
         uv_poll_start(handle, watched, on_poll);

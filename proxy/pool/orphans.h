@@ -12,7 +12,7 @@ namespace pgb {
 /// One lost backend whose permit and place are still held.
 struct Orphan {
     BackendId backend;
-    WorkloadIndex workload;
+    WorkloadIndex workload = 0;
     Instant until;
 };
 

@@ -37,8 +37,6 @@ void Pool::leave(GroupId id) {
 
 bool Pool::greeting_known(GroupId id) const { return groups_.at(id).greeting_known; }
 
-std::string_view Pool::key(GroupId id) const { return groups_.at(id).key; }
-
 void Pool::ask(PoolWaiter& waiter, GroupId id, WorkloadIndex workload, Instant now, Actions& out) {
     PGB_CHECK(!waiter.waiting());
     Group& group = groups_.at(id);

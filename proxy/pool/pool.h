@@ -61,7 +61,6 @@ public:
     void leave(GroupId group);
     /// A backend of the group has logged in since the group exists. The driver keeps the values.
     [[nodiscard]] bool greeting_known(GroupId group) const;
-    [[nodiscard]] std::string_view key(GroupId group) const;
 
     // --- Waiters ------------------------------------------------------------------------------
 
@@ -166,7 +165,6 @@ private:
     [[nodiscard]] bool can_serve(const Flow& flow, bool may_open_now, Instant now) const;
     [[nodiscard]] bool may_swap_for(const Flow& flow, Instant now) const;
     [[nodiscard]] bool may_swap_for_login(Instant now) const;
-    [[nodiscard]] bool goes_before_all(const Flow& flow, const Group& group) const;
     void open(Group& group, Actions& out);
     void close(Backend& backend, Actions& out);
     void swap_for(Group& group, Instant now, Actions& out);

@@ -1,6 +1,6 @@
 #include <algorithm>
+#include <chrono>
 
-#include "proxy/base/check.h"
 #include "proxy/pool/pool.h"
 
 namespace pgb {
@@ -171,14 +171,14 @@ bool Pool::can_serve(const Flow& flow, bool may_open_now, Instant now) const {
 }
 
 // Whether the least recently used idle backend, which is of another group, may be closed for this
-// flow. One that is cold may. A warm one that its own group's waiters want goes to whoever is first
-// in the order of service. A warm one between two uses is left alone, except for a group that has
-// none at all or a workload that has not got its share.
+// flow. One that is cold may. A warm one that its own group's waiters want may, too: they can be
+// served themselves, so this flow is chosen only if it goes before them. A warm one between two uses
+// is left alone, except for a group that has none at all or a workload that has not got its share.
 bool Pool::may_swap_for(const Flow& flow, Instant now) const {
     const Backend& victim = roster_.idle().front();
     if (victim.idle_since + kWarmFor <= now) return true;
     const bool spacing_over = now >= warm_swap_from_;
-    if (victim.group->waiting > 0) return spacing_over && goes_before_all(flow, *victim.group);
+    if (victim.group->waiting > 0) return spacing_over;
     if (flow.group->live() == 0) return true;
     return spacing_over && waiting_.below_share(flow.workload);
 }
@@ -187,12 +187,6 @@ bool Pool::may_swap_for_login(Instant now) const {
     if (roster_.idle().empty()) return false;
     const Backend& victim = roster_.idle().front();
     return victim.group->waiting == 0 || now >= warm_swap_from_;
-}
-
-bool Pool::goes_before_all(const Flow& flow, const Group& group) const {
-    return std::all_of(group.flows.begin(), group.flows.end(), [&](const auto& other) {
-        return other->waiters.empty() || waiting_.goes_before(flow, *other);
-    });
 }
 
 void Pool::open(Group& group, Actions& out) {

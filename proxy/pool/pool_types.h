@@ -79,8 +79,8 @@ enum class PoolActionKind : std::uint8_t {
 
 /// What the driver is to do; only the fields named above mean something, but `group` always does.
 struct PoolAction {
-    PoolActionKind kind;
-    GroupId group;
+    PoolActionKind kind = PoolActionKind::connect;
+    GroupId group{};
     BackendId backend{};
     PoolWaiter* waiter = nullptr;  ///< Out of the queue already.
     PoolRefusal refusal = PoolRefusal::pool_timeout;

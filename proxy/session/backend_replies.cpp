@@ -88,7 +88,7 @@ void Session::note_own_reply(BackendType type) {
 }
 
 void Session::deliver(const Frame& frame, Ruling ruling, Outbox& out) {
-    if (ruling != Ruling::forward) return;
+    if (ruling != Ruling::forward || lease_.muted) return;
     out.to_frontend(frame.bytes);
     backend_rest_ = Rest::forward;
 }
@@ -144,7 +144,7 @@ void Session::begin_failed(Outbox& out) {
     // the frontend's own Sync, whether that is still to come or was sent already.
     block_.fail();
     lease_.begin_prepares = false;
-    const bool batch = ledger_.unsynced();
+    const bool open_batch = !lease_.first_unit_sent;
     state_ = SessionState::settling;
     if (ledger_.has_sync()) {
         ledger_.adopt_sync();
@@ -153,7 +153,7 @@ void Session::begin_failed(Outbox& out) {
         append_sync(sync, ledger_);
         out.to_backend(sync);
     }
-    if (batch) {
+    if (open_batch) {
         discarding_ = true;
     } else {
         std::string& reply = out.scratch();

@@ -63,10 +63,20 @@ bool Session::take_idle(const Frame& frame, const Turn& turn, Outbox& out) {
                                                                  : ask(false, out);
         case FrontendType::sync: {
             std::string& reply = out.scratch();
+            if (frame.size != kMessageHeaderSize) {
+                append_layout_error(reply, MessageFault::invalid_format);
+                if (block_.state() == VirtualBlock::State::open) block_.fail();
+            }
             answer(reply, out);
             return true;
         }
         case FrontendType::flush:
+            if (frame.size != kMessageHeaderSize) {
+                std::string& reply = out.scratch();
+                append_layout_error(reply, MessageFault::invalid_format);
+                fail_batch(reply, out);
+            }
+            return true;
         // Left over from a COPY that failed: PostgreSQL drops them without a word.
         case FrontendType::copy_data:
         case FrontendType::copy_done:

@@ -90,8 +90,11 @@ void ReplyLedger::owe(Owed what, Origin origin) {
         }
         return;
     }
-    if (is_extended(what)) unsynced_ = true;
-    if (!skipping_) row_.push(pack(what, origin));
+    if (skipping_) return;
+    // A Query or FunctionCall ends the batch before it as a Sync would, unless an error in the
+    // batch makes the server throw it away.
+    unsynced_ = is_extended(what);
+    row_.push(pack(what, origin));
 }
 
 bool ReplyLedger::next_is_own() const { return !row_.empty() && origin(0) == Origin::own; }
@@ -201,6 +204,7 @@ Ruling ReplyLedger::on_copy_in() {
 void ReplyLedger::skip_to_sync() {
     while (!row_.empty() && what(0) != Owed::sync) row_.pop();
     skipping_ = row_.empty();
+    if (skipping_) unsynced_ = true;
 }
 
 Ruling ReplyLedger::on_error() {

@@ -70,6 +70,7 @@ struct Lease {
     bool unnamed_unbound = false;    ///< it was not bound yet: a later batch may want it
     bool flushed = false;            ///< the proxy asked for held replies; once is enough
     bool aborted = false;            ///< the batch of a frontend that has gone was ended
+    bool muted = false;              ///< what the backend says from here on is about that
     std::uint32_t sync_points = 0;   ///< forwarded since the permit was granted
     Instant granted_at;
     Instant cancelled_at = Instant::never();  ///< when the proxy itself cancelled

@@ -146,6 +146,7 @@ void Session::wind_down(const Turn& turn, Outbox& out) {
         out.to_backend(abort);
         own_work_ = OwnWork::batch_abort;
         lease_.aborted = true;
+        lease_.muted = ledger_.frontend_syncs() <= 1;
     }
     if (!ledger_.settled() || backend_framer_.in_message()) {
         await_or_cancel(turn, out);

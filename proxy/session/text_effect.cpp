@@ -1,2 +1,206 @@
 #include "proxy/session/text_effect.h"
-namespace pgb { TextEffect effect_of(std::string_view, bool) { return {}; } }
+
+#include <array>
+
+#include "protocol/sql_scanner.h"
+#include "proxy/session/harmless_words.h"
+
+namespace pgb {
+
+namespace {
+
+// First words of statements that leave nothing behind by themselves. What is not among them, and
+// not looked at by name, may do anything.
+constexpr auto kPlainStatements = std::to_array<std::string_view>(
+    {"select",  "insert",   "update",  "delete",     "with",    "values",  "table",    "merge",
+     "explain", "copy",     "fetch",   "move",       "close",   "begin",   "start",    "commit",
+     "end",     "rollback", "abort",   "savepoint",  "release", "show",    "lock",     "vacuum",
+     "analyze", "reindex",  "cluster", "truncate",   "alter",   "drop",    "grant",    "revoke",
+     "comment", "refresh",  "notify",  "checkpoint", "reset",   "unlisten", "reassign", "security"});
+
+// Words behind which `name (` is a list of columns and no call.
+constexpr auto kListFollows =
+    std::to_array<std::string_view>({"as", "into", "references", "table", "copy"});
+
+template <std::size_t Count>
+bool is_any(const SqlToken& token, const std::array<std::string_view, Count>& words) {
+    for (const std::string_view word : words) {
+        if (token.is(word)) return true;
+    }
+    return false;
+}
+
+bool is_other(const SqlToken& token, char c) {
+    return token.kind == SqlTokenKind::other && token.text.size() == 1 && token.text[0] == c;
+}
+
+bool is_name(const SqlToken& token) {
+    return token.kind == SqlTokenKind::word || token.kind == SqlTokenKind::quoted;
+}
+
+// The name a call would look up: without quotes. A quoted name with capitals is nobody's of ours.
+std::string_view name_of(const SqlToken& token) {
+    if (token.kind == SqlTokenKind::word) return token.text;
+    return token.text.substr(1, token.text.size() - 2);
+}
+
+bool names(const SqlToken& token, std::string_view function) {
+    return token.kind == SqlTokenKind::word ? token.is(function) : name_of(token) == function;
+}
+
+/// Reads one text, statement by statement.
+class Reader {
+public:
+    explicit Reader(std::string_view text) : scanner_(text) {}
+
+    TextEffect read() {
+        advance();
+        std::size_t statements = 0;
+        bool discards_all = false;
+        while (token_.kind != SqlTokenKind::end && !broken_) {
+            if (token_.kind == SqlTokenKind::semicolon) {
+                advance();
+                continue;
+            }
+            ++statements;
+            discards_all = read_statement();
+        }
+        effect_.several = statements > 1;
+        effect_.discards_all = statements == 1 && discards_all;
+        if (broken_) effect_.resets = true;
+        return effect_;
+    }
+
+private:
+    void advance() {
+        before_ = previous_;
+        previous_ = token_;
+        token_ = scanner_.next();
+        // A literal with a backslash ends where standard_conforming_strings says, and what is not
+        // terminated ends nowhere: nothing behind either is sure.
+        if (token_.kind != SqlTokenKind::other) return;
+        if (token_.text.empty()) {
+            broken_ = true;
+        } else if (token_.text[0] == '\'' || token_.text[0] == '"') {
+            effect_.resets = true;
+        }
+    }
+
+    [[nodiscard]] bool at_end() const {
+        return token_.kind == SqlTokenKind::end || token_.kind == SqlTokenKind::semicolon ||
+               broken_;
+    }
+
+    // True for DISCARD ALL.
+    bool read_statement() {
+        const SqlToken first = token_;
+        advance();
+        bool discards_all = false;
+        bool declares = false;
+        if (first.is("set")) {
+            read_set();
+        } else if (first.is("prepare")) {
+            effect_.pins = effect_.pins || !token_.is("transaction");
+        } else if (first.is("listen") || first.is("load")) {
+            effect_.pins = true;
+        } else if (first.is("create")) {
+            read_create();
+        } else if (first.is("declare")) {
+            declares = true;
+        } else if (first.is("discard")) {
+            effect_.forgets_statements = true;
+            discards_all = token_.is("all");
+        } else if (first.is("deallocate")) {
+            effect_.forgets_statements = true;
+        } else if (!is_any(first, kPlainStatements) && !is_other(first, '(')) {
+            effect_.resets = true;
+        }
+        while (!at_end()) {
+            look_at_token(declares);
+            advance();
+        }
+        return discards_all;
+    }
+
+    void read_set() {
+        if (token_.is("local") || token_.is("constraints") || token_.is("transaction")) return;
+        effect_.pins = true;
+    }
+
+    void read_create() {
+        while (token_.is("or") || token_.is("replace") || token_.is("local") ||
+               token_.is("global")) {
+            advance();
+        }
+        if (token_.is("temp") || token_.is("temporary")) effect_.pins = true;
+    }
+
+    void look_at_token(bool declares) {
+        if (declares && token_.is("hold") && previous_.is("with")) effect_.pins = true;
+        if ((token_.is("temp") || token_.is("temporary")) &&
+            (previous_.is("into") || previous_.is("local") || previous_.is("global"))) {
+            effect_.pins = true;
+        }
+        if (is_name(token_) && names(token_, "pg_temp")) effect_.pins = true;
+        if (is_other(token_, '.') && is_name(previous_)) {
+            schema_is_catalog_ = names(previous_, "pg_catalog");
+        }
+        if (is_other(token_, '(') && is_name(previous_)) look_at_call();
+    }
+
+    // token_ is the parenthesis, previous_ the name, before_ what stands before the name.
+    void look_at_call() {
+        const bool qualified = is_other(before_, '.');
+        if (!qualified && (is_any(before_, kListFollows) || is_other(before_, ')'))) return;
+        if (is_session_lock(previous_)) {
+            effect_.pins = true;
+        } else if (names(previous_, "set_config")) {
+            if (!sets_locally()) effect_.pins = true;
+        } else if (!is_harmless_before_parenthesis(name_of(previous_)) ||
+                   (qualified && !schema_is_catalog_)) {
+            effect_.resets = true;
+        }
+    }
+
+    static bool is_session_lock(const SqlToken& name) {
+        return names(name, "pg_advisory_lock") || names(name, "pg_advisory_lock_shared") ||
+               names(name, "pg_try_advisory_lock") || names(name, "pg_try_advisory_lock_shared");
+    }
+
+    // Whether the call's third and last argument is the word true: set_config for this
+    // transaction only.
+    [[nodiscard]] bool sets_locally() const {
+        SqlScanner ahead = scanner_;
+        SqlToken last;
+        SqlToken before_last;
+        int commas = 0;
+        for (int depth = 1; depth > 0;) {
+            const SqlToken token = ahead.next();
+            if (token.kind == SqlTokenKind::end || token.text.empty()) return false;
+            if (is_other(token, '(')) ++depth;
+            if (is_other(token, ')') && --depth == 0) break;
+            if (token.kind == SqlTokenKind::comma && depth == 1) ++commas;
+            before_last = last;
+            last = token;
+        }
+        return commas == 2 && last.is("true") && before_last.kind == SqlTokenKind::comma;
+    }
+
+    SqlScanner scanner_;
+    SqlToken token_;
+    SqlToken previous_;
+    SqlToken before_;
+    TextEffect effect_;
+    bool schema_is_catalog_ = false;
+    bool broken_ = false;
+};
+
+}  // namespace
+
+TextEffect effect_of(std::string_view text, bool whole) {
+    TextEffect effect = Reader(text).read();
+    if (!whole) effect.resets = true;
+    return effect;
+}
+
+}  // namespace pgb
