@@ -16,7 +16,7 @@ public:
 
     /// `indent` blanks before each line; `first` replaces them on the first one ("  - ").
     void section(const Section& section, void* object, std::size_t indent, std::string first = {});
-    void line(std::string text) { text_ += text + "\n"; }
+    void line(const std::string& text) { text_ += text + "\n"; }
     std::string take() { return std::move(text_); }
 
 private:

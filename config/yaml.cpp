@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 #include <utility>
+#include <vector>
 
 #include "config/codes.h"
 #include "config/embedded.h"
@@ -181,17 +182,30 @@ std::optional<Node> parse_tree(std::string_view text, Findings& findings) {
     return std::nullopt;
 }
 
+/// A complaint about what the file does not say has no line in it.
+void forget_positions(Node& top) {
+    std::vector<Node*> left{&top};
+    while (!left.empty()) {
+        Node& node = *left.back();
+        left.pop_back();
+        node.at = {};
+        for (Node::Key& key : node.keys) key.at = {};
+        for (Node& item : node.items) left.push_back(&item);
+    }
+}
+
 /// Doors and databases have useful defaults that no struct can hold: the embedded file's own. They
 /// are grafted in where the file is silent, so that they pass the same reader and the same rules.
 void graft_defaults(Node& root) {
     Findings none("embedded");
-    const std::optional<Node> embedded = parse_tree(kEmbeddedBudgets, none);
+    std::optional<Node> embedded = parse_tree(kEmbeddedBudgets, none);
     if (!embedded || root.kind != Node::Kind::map) return;
-    for (std::string_view name : {"listen", "databases"}) {
-        const Node* value = embedded->find(name);
-        if (value == nullptr || root.find(name) != nullptr) continue;
-        root.keys.push_back({std::string(name), Position{}});
-        root.items.push_back(*value);
+    for (std::size_t i = 0; i < embedded->keys.size(); ++i) {
+        const std::string& name = embedded->keys[i].name;
+        if (name == "workloads" || root.find(name) != nullptr) continue;
+        forget_positions(embedded->items[i]);
+        root.keys.push_back({name, Position{}});
+        root.items.push_back(std::move(embedded->items[i]));
     }
 }
 

@@ -218,8 +218,12 @@ void Database::delete_dead() { dead_.clear(); }
 
 void Database::shut_down() {
     for (const auto& backend : backends_) {
-        if (backend != nullptr && backend->user() == nullptr && !backend->is_closing()) {
+        if (backend == nullptr || backend->is_closing()) continue;
+        if (backend->user() == nullptr) {
+            pool_.on_closing(backend->id());
             backend->say_goodbye();
+        } else if (backend->user()->session().may_cancel() && !backend->has_cancel_in_flight()) {
+            backend->send_cancel();
         }
     }
 }

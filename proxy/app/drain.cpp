@@ -4,6 +4,11 @@
 
 namespace pgb {
 
+namespace {
+// A CancelRequest is a connect, a write and the server's close: milliseconds, unless it is gone.
+constexpr Duration kLastCancels = std::chrono::seconds(1);
+}  // namespace
+
 void Server::drain() {
     if (draining_) {
         stop();
@@ -25,10 +30,19 @@ void Server::drain() {
     loop_.again();
 }
 
+// PostgreSQL does not notice that we are gone while a statement runs: what may be cancelled is, and
+// the loop ends when those requests have arrived, or soon anyway.
 void Server::stop() {
-    if (stopped_) return;
-    stopped_ = true;
+    if (!stop_by_.is_never()) return;
+    stop_by_ = loop_.now() + kLastCancels;
+    close_doors();
     for (const auto& database : databases_) database->shut_down();
+    loop_.again();
+}
+
+void Server::continue_stop() {
+    if (cancel_sender_.in_flight_count() > 0 && loop_.now() < stop_by_) return;
+    stopped_ = true;
     loop_.stop();
 }
 

@@ -26,7 +26,8 @@ void FrontendConnection::carry_out() {
         carry_out_decisions();
         flush_backend();
         send_to_frontend();
-    } while (!out.decisions().empty());
+        deliver_reset();
+    } while (!out.decisions().empty() || !out.backend_bytes().empty());
     out.clear();
     if (session_.state() == SessionState::closed && !is_dead()) {
         if (output_.empty() || broken_) {

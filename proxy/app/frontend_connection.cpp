@@ -180,22 +180,42 @@ void FrontendConnection::on_eof() {
     }
 }
 
-void FrontendConnection::broken() {
+// A Terminate is the last thing a client sends.
+bool FrontendConnection::said_goodbye() const {
+    return std::string_view(input_).substr(input_at_).ends_with(std::string_view("X\0\0\0\4", 5));
+}
+
+// Reads and writes are of no use any more. What that means for the session is delivered later: this
+// may happen in the middle of carrying out its decisions.
+void FrontendConnection::cut_off() {
     if (broken_) return;
     broken_ = true;
+    reset_pending_ = true;
     output_.clear();
     socket_.close();
     // Nobody reads any more, so nothing holds the backend back.
     if (backend_ != nullptr) backend_->update_reading();
+}
+
+void FrontendConnection::broken() {
+    cut_off();
+    carry_out();
+    pump();
+}
+
+void FrontendConnection::deliver_reset() {
+    if (!reset_pending_) return;
+    reset_pending_ = false;
     if (phase_ != FrontendPhase::session) {
         die();
         return;
     }
     // After its goodbye a client may close without reading: what it asked for is not cut short.
+    if (said_goodbye()) eof_ = true;
     if (eof_ || session_.state() == SessionState::winding_up) return;
     input_ = std::string();
+    input_at_ = 0;
     session_.on_frontend_gone(Leaving::reset, turn(), server_.outbox());
-    carry_out();
 }
 
 void FrontendConnection::send_to_frontend() {
@@ -212,10 +232,18 @@ void FrontendConnection::send_to_frontend() {
     }
     out.clear_frontend_bytes();
     if (!sent) {
-        broken();
+        cut_off();
     } else if (!output_.empty()) {
         note_output();
     }
+}
+
+// Outside a session: what is said is said at once, and a broken connection ends with it.
+void FrontendConnection::say(const std::string& reply) {
+    server_.outbox().to_frontend(reply);
+    send_to_frontend();
+    server_.outbox().clear();
+    if (broken_) die();
 }
 
 void FrontendConnection::note_output() {
@@ -273,9 +301,7 @@ std::size_t FrontendConnection::feed_login(std::string_view view) {
         used += consumed;
         if (consumed == 0) break;
     }
-    server_.outbox().to_frontend(reply);
-    send_to_frontend();
-    server_.outbox().clear();
+    say(reply);
     if (is_dead()) return view.size();
     switch (step) {
         case LoginStep::need_more: return used;
@@ -318,9 +344,7 @@ void FrontendConnection::on_login_failed(std::string_view sqlstate, std::string_
     server_.totals().auth_failures += 1;
     std::string& reply = server_.outbox().scratch();
     append_fatal(reply, sqlstate, message);
-    server_.outbox().to_frontend(reply);
-    send_to_frontend();
-    server_.outbox().clear();
+    say(reply);
     if (!is_dead()) close_soon();
 }
 
@@ -333,12 +357,11 @@ void FrontendConnection::on_greeting() {
     pid_ = server_.cancel_keys().issue(id_, key, seed);
     std::string& reply = server_.outbox().scratch();
     append_greeting(reply, database_->greeting(group_), pid_, key);
-    server_.outbox().to_frontend(reply);
     server_.login_finished(*this);
-    phase_ = FrontendPhase::session;
     login_.reset();
-    send_to_frontend();
-    server_.outbox().clear();
+    say(reply);
+    if (is_dead()) return;
+    phase_ = FrontendPhase::session;
     // What came early is taken by whoever reads or pumps next; nothing here calls back into the
     // reading of bytes that led to this greeting.
     if (!is_dead() && !input_.empty()) server_.mark_ready(*this);

@@ -105,6 +105,10 @@ private:
     void start_cancel();
     void on_eof();
     void broken();
+    void cut_off();
+    void deliver_reset();
+    void say(const std::string& reply);
+    [[nodiscard]] bool said_goodbye() const;
     void die();
     void keep_input(std::string_view rest);
     void note_output();
@@ -149,6 +153,7 @@ private:
     bool writable_ = false;
     bool eof_ = false;
     bool broken_ = false;            // reads and writes are of no use any more
+    bool reset_pending_ = false;     // and the session was not told yet
     bool close_when_flushed_ = false;
     bool greeting_asked_ = false;
 };

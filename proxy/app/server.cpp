@@ -230,7 +230,11 @@ void Server::end_turn() {
     work_ready();
     dispatch_until_quiet();
     if (loop_.now() >= next_sweep_) sweep();
-    if (draining_) continue_drain();
+    if (!stop_by_.is_never()) {
+        continue_stop();
+    } else if (draining_) {
+        continue_drain();
+    }
     delete_dead();
     arm_timer();
 }
@@ -290,7 +294,8 @@ void Server::delete_dead() {
 
 void Server::arm_timer() {
     const Instant now = loop_.now();
-    bool wants_sweep = !holding_.empty() || !logging_in_.empty() || draining_;
+    bool wants_sweep = !holding_.empty() || !logging_in_.empty() || draining_ ||
+                       !stop_by_.is_never();
     Instant next = gate_.next_deadline();
     for (const auto& database : databases_) {
         next = std::min(next, database->next_deadline());

@@ -112,6 +112,7 @@ private:
     void delete_dead();
     void arm_timer();
     void continue_drain();
+    void continue_stop();
     void close_doors();
     [[nodiscard]] Snapshot make_snapshot() const;
     [[nodiscard]] WorkloadSnapshot workload_snapshot(std::size_t workload) const;
@@ -152,6 +153,7 @@ private:
     Instant next_sweep_ = Instant::never();
     Instant drain_started_ = Instant::never();
     Instant doors_close_at_ = Instant::never();
+    Instant stop_by_ = Instant::never();
     std::uint64_t next_frontend_ = 1;
     std::uint64_t next_connect_ = 1;
     std::uint64_t random_state_;

@@ -14,12 +14,6 @@ std::string begin_statement(std::uint8_t modes_index) {
     return "pgb_begin_" + std::to_string(modes_index);
 }
 
-void append_parse(std::string& out, ReplyLedger& ledger, std::string_view name,
-                  std::string_view text) {
-    MessageWriter(out).begin(FrontendType::parse).cstring(name).cstring(text).u16(0).end();
-    ledger.owe(Owed::parse, Origin::own);
-}
-
 void append_bind(std::string& out, ReplyLedger& ledger, std::string_view statement) {
     MessageWriter(out)
         .begin(FrontendType::bind)
@@ -92,6 +86,12 @@ void append_discard_all(std::string& out, ReplyLedger& ledger) {
 void append_barrier(std::string& out, ReplyLedger& ledger) {
     append_close_statement(out, ledger, kBarrierStatement);
     append_sync(out, ledger);
+}
+
+void append_parse(std::string& out, ReplyLedger& ledger, std::string_view name,
+                  std::string_view text) {
+    MessageWriter(out).begin(FrontendType::parse).cstring(name).cstring(text).u16(0).end();
+    ledger.owe(Owed::parse, Origin::own);
 }
 
 void append_close_statement(std::string& out, ReplyLedger& ledger, std::string_view name) {

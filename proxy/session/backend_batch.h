@@ -38,6 +38,10 @@ void append_discard_all(std::string& out, ReplyLedger& ledger);
 /// A round trip that changes nothing: when it is answered, everything before it was.
 void append_barrier(std::string& out, ReplyLedger& ledger);
 
+/// Makes a prepared statement without declared parameter types.
+void append_parse(std::string& out, ReplyLedger& ledger, std::string_view name,
+                  std::string_view text);
+
 /// Closes a prepared statement; one that is not there is no error. The empty name makes sure that
 /// no other session's unnamed statement is there.
 void append_close_statement(std::string& out, ReplyLedger& ledger, std::string_view name);

@@ -10,6 +10,10 @@ namespace pgb {
 
 namespace {
 
+// Longer than any driver's BEGIN with all its modes and a comment; what is kept for an idle session
+// must be small.
+constexpr std::size_t kLocalTextMax = 512;
+
 bool ends_failed_block(TransactionVerb verb) {
     switch (verb) {
         case TransactionVerb::commit:
@@ -31,6 +35,10 @@ bool ends_failed_block(TransactionVerb verb) {
         case TransactionVerb::rollback_prepared: return false;
     }
     return false;
+}
+
+bool begins_block(TransactionVerb verb) {
+    return verb == TransactionVerb::begin || verb == TransactionVerb::start_transaction;
 }
 
 void append_layout_error(std::string& out, MessageFault fault) {
@@ -129,6 +137,12 @@ bool Session::refuse(const Frame& frame, Outbox& out) {
     judged_.reset();
     if (pin_reserved_ && pins_ == 0) drop_pin(out);
     const bool is_query = frame.type == static_cast<char>(FrontendType::query);
+    if (frame.type == static_cast<char>(FrontendType::bind) && local_statement_ &&
+        begins_block(local_statement_->verb)) {
+        // A BEGIN bound in a way that only a server can do: it never got to be, so nothing behind
+        // it may run as if it had not been sent.
+        block_.fail();
+    }
     if (!is_query && frame.type != static_cast<char>(FrontendType::function_call)) {
         fail_batch(reply, out);
         return true;
@@ -138,9 +152,7 @@ bool Session::refuse(const Frame& frame, Outbox& out) {
         // A text that opens a block by itself leaves PostgreSQL in a failed one.
         const QueryRequest query = parse_query(frame.body(), frame.body_is_whole());
         const TransactionVerb first = first_verb(query.text);
-        if (first == TransactionVerb::begin || first == TransactionVerb::start_transaction) {
-            block_.fail();
-        }
+        if (begins_block(first)) block_.fail();
     }
     answer(reply, out);
     return true;
@@ -215,8 +227,9 @@ bool Session::idle_parse(const Frame& frame, Outbox& out) {
         fail_batch(reply, out);
         return true;
     }
-    if (parse.name.empty() && block_.is_local(statement, parse.text)) {
-        local_statement_.emplace(statement);
+    if (parse.name.empty() && parse.parameter_type_count == 0 &&
+        parse.text.size() <= kLocalTextMax && block_.is_local(statement, parse.text)) {
+        local_statement_.emplace(statement, parse.text);
         append_parse_complete(reply);
         out.to_frontend(reply);
         return true;
@@ -296,7 +309,12 @@ bool Session::idle_close(const Frame& frame, Outbox& out) {
     const TargetRequest target = parse_close(frame.body(), frame.body_is_whole());
     std::string& reply = out.scratch();
     if (!target.well_formed()) {
-        append_layout_error(reply, target.fault);
+        const std::string subtype = "invalid CLOSE message subtype " +
+                                    std::to_string(static_cast<unsigned char>(target.kind));
+        append_error(reply, {.sqlstate = sqlstate::kProtocolViolation,
+                             .message = target.fault == MessageFault::invalid_subtype
+                                            ? subtype
+                                            : fault_message(target.fault)});
         fail_batch(reply, out);
         return true;
     }
@@ -325,7 +343,7 @@ const LocalStatement* Session::local_statement(std::string_view name) const {
 void Session::remember_statement(std::string_view name, const TransactionStatement& statement) {
     std::erase_if(named_verbs_, [name](const NamedVerb& named) { return named.first == name; });
     if (name.empty() || statement.verb == TransactionVerb::none) return;
-    named_verbs_.emplace_back(name, LocalStatement(statement));
+    named_verbs_.emplace_back(name, LocalStatement(statement, {}));
 }
 
 }  // namespace pgb

@@ -71,6 +71,7 @@ bool Session::take_lent(const Frame& frame, const Turn& turn, Outbox& out) {
             const QueryRequest query = parse_query(frame.body(), frame.body_is_whole());
             if (!lent_text({}, query.text, frame.body_is_whole(), out)) return false;
             lease_.unnamed_parsed = lease_.unnamed_unbound = false;
+            local_statement_.reset();
             forward(frame, Owed::query, out);
             if (state_ == SessionState::starting) lease_.first_unit_sent = true;
             ++lease_.sync_points;
@@ -153,6 +154,7 @@ bool Session::lent_parse(const Frame& frame, Outbox& out) {
     if (!lent_text(parse.name, parse.text, frame.body_is_whole(), out)) return false;
     if (parse.name.empty()) {
         lease_.unnamed_parsed = lease_.unnamed_unbound = true;
+        local_statement_.reset();
     } else {
         pins_ |= kPinNamedStatement;
         remember_statement(parse.name, frame.body_is_whole()
@@ -178,11 +180,15 @@ bool Session::lent_bind(const Frame& frame, Outbox& out) {
 
 void Session::guard_unnamed(Outbox& out) {
     if (lease_.unnamed_parsed) return;
-    // Another session's unnamed statement may be on this backend; without it the server itself
-    // says that there is none.
-    std::string& close = out.scratch();
-    append_close_statement(close, ledger_, {});
-    out.to_backend(close);
+    std::string& own = out.scratch();
+    if (local_statement_) {
+        append_parse(own, ledger_, {}, local_statement_->text);
+    } else {
+        // Another session's unnamed statement may be on this backend; without it the server itself
+        // says that there is none.
+        append_close_statement(own, ledger_, {});
+    }
+    out.to_backend(own);
     lease_.unnamed_parsed = true;
 }
 

@@ -82,7 +82,6 @@ void Session::on_backend_ready(BackendBook& book, const Turn& turn, Outbox& out)
     lease_.unnamed_parsed = has_backend_;
     lease_.unnamed_unbound = (pins_ & kPinUnnamedStatement) != 0;
     has_backend_ = true;
-    local_statement_.reset();
     local_portal_.reset();
     std::string& prefix = out.scratch();
     for (const std::string& name : owed_closes_) append_close_statement(prefix, ledger_, name);

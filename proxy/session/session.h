@@ -47,9 +47,15 @@ struct LocalStatement {
     TransactionVerb verb = TransactionVerb::none;
     TransactionModes modes;
     std::string name;  ///< of a savepoint, as written
+    /// Of the unnamed statement: for a backend that must know it after all, as only a Bind without
+    /// parameters to the unnamed portal is answered here.
+    std::string text;
 
-    explicit LocalStatement(const TransactionStatement& statement)
-        : verb(statement.verb), modes(statement.modes), name(statement.name) {}
+    LocalStatement(const TransactionStatement& statement, std::string_view whole_text)
+        : verb(statement.verb),
+          modes(statement.modes),
+          name(statement.name),
+          text(whole_text) {}
     /// Lives as long as this object.
     [[nodiscard]] TransactionStatement view() const { return {verb, modes, name}; }
 };

@@ -203,6 +203,17 @@ TEST_CASE("complaints: every code but the one of unreadable files and of bounds 
     }
 }
 
+TEST_CASE(
+    "complaints: what the file leaves to the embedded default is complained about without a line") {
+    const Loaded loaded = load(
+        "workloads:\n  - {name: a, concurrency: 20, match: {user: a}}\n"
+        "  - {name: default, concurrency: 20}\n");
+    CHECK(
+        joined(complaint_lines(loaded)) ==
+        "f: PGB-CFG-042: warning: the 2 workloads that use only this pool have 40 permits together "
+        "for 24 backends\n");
+}
+
 TEST_CASE("complaints: the longest path that a Unix socket takes is accepted") {
     const std::string dir = "/" + std::string(92, 'x');
     CHECK(load(after_smallest("listen: [{name: a, unix_socket_dir: " + dir + "}]\n"))

@@ -42,8 +42,8 @@ private:
         WorkloadIndex pin_workload = 0;
     };
     struct Known {
-        BackendState state;
-        std::size_t group;
+        BackendState state = BackendState::connecting;
+        std::size_t group = 0;
         Session* session = nullptr;
     };
     using Key = std::pair<std::uint32_t, std::uint32_t>;

@@ -1,0 +1,105 @@
+"""200 clients want four permits. PostgreSQL never runs more than four, works as hard as with four clients, and those
+that are refused hear it at once, on connections that live on.
+"""
+
+import pytest
+from bed import finish_load, run_load, start_load
+
+pytestmark = [pytest.mark.needs_proxy, pytest.mark.load]
+
+WORK_MS, QUEUE_WAIT_MS, PERMITS = 50, 200, 4
+SQL = f"select pg_sleep({WORK_MS / 1000})"
+AT_WORK = (
+    "select count(*) from pg_stat_activity where state = 'active' and query like 'select pg_sleep%'"
+)
+SECONDS = 8
+
+
+@pytest.fixture(scope="module")
+def proxy(module_proxy, quiet_postgres):
+    return module_proxy(
+        quiet_postgres,
+        {
+            "databases": {
+                "*": {
+                    "conninfo": f"host={quiet_postgres.directory} port={quiet_postgres.port}",
+                    "pool_size": PERMITS + 2,
+                }
+            },
+            "workloads": [
+                {
+                    "name": "default",
+                    "concurrency": PERMITS,
+                    "queue": 8,
+                    "queue_wait": f"{QUEUE_WAIT_MS}ms",
+                }
+            ],
+        },
+    )
+
+
+@pytest.fixture(scope="module")
+def four_direct_clients(quiet_postgres):
+    return run_load(
+        quiet_postgres.unix_address, clients=PERMITS, seconds=SECONDS, warmup=0.5, sql=SQL
+    )
+
+
+@pytest.fixture(scope="module")
+def overload(quiet_postgres, proxy, four_direct_clients):
+    """Half of the clients obey the hint, half try again at once; both halves run at the same time."""
+    common = {"clients": 100, "seconds": SECONDS, "warmup": 0.5, "sql": SQL}
+    eager = start_load(proxy.unix_address, after_refusal="at-once", seed=2, **common)
+    patient = run_load(
+        proxy.unix_address,
+        after_refusal="obey",
+        sample_sql=AT_WORK,
+        sample_host=quiet_postgres.directory,
+        sample_port=quiet_postgres.port,
+        sample_every=10,
+        **common,
+    )
+    return {"patient": patient, "eager": finish_load(eager)}
+
+
+def test_postgresql_never_runs_more_than_the_permits(overload, proxy):
+    sampled = overload["patient"]["sampled"]
+    assert sampled["samples"] > SECONDS * 20
+    assert 1 <= sampled["max"] <= PERMITS
+    assert proxy.metrics().gauge("peak_running", "default") == PERMITS
+
+
+def test_the_useful_throughput_is_that_of_four_direct_clients(
+    overload, four_direct_clients, record_property
+):
+    useful = sum(half["useful_per_s"] for half in overload.values())
+    share = useful / four_direct_clients["useful_per_s"]
+    print(f"useful share {share:.3f}")
+    assert share >= 0.95, (useful, four_direct_clients["useful_per_s"])
+
+
+@pytest.mark.parametrize("half", ["patient", "eager"])
+def test_the_admitted_wait_no_longer_than_promised(overload, half):
+    p99 = overload[half]["ok_latency"]["p99_ms"]
+    print("admitted_p99_ms", p99)
+    assert overload[half]["ok"] > 0
+    assert p99 <= QUEUE_WAIT_MS + 1.5 * WORK_MS
+
+
+# The eager ones are parked by the pacing of retries, so their refusals are late on purpose.
+def test_a_refusal_comes_at_once(overload):
+    refused = overload["patient"]["refused_latency"]
+    print("refused_p50_ms", refused["p50_ms"])
+    assert refused["count"] > 100
+    assert refused["p50_ms"] <= 3
+
+
+@pytest.mark.parametrize("half", ["patient", "eager"])
+def test_every_refusal_says_why_and_no_connection_is_lost(overload, half):
+    result = overload[half]
+    assert set(result["refused_by"]) <= {"40001 queue_full", "40001 queue_timeout"}
+    assert (result["errors"], result["connections_lost"], result["logins_refused"]) == (0, 0, 0)
+
+
+def test_all_counts_are_back_to_zero(overload, proxy):
+    proxy.assert_clean()

@@ -1,0 +1,1 @@
+"""The kit of the integration tests: PostgreSQL, the proxy, the wire, and the oracle."""

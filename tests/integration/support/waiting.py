@@ -1,0 +1,44 @@
+"""Waiting for a condition with a deadline, and ports nobody listens on."""
+
+import os
+import socket
+import time
+
+# Every deadline is multiplied by this, so that sanitizer builds and slow machines pass the same
+# tests.
+PATIENCE = float(os.environ.get("PGBULKHEAD_TEST_PATIENCE", "1"))
+
+
+class Late(AssertionError):
+    """A condition did not come true in its time."""
+
+
+def until(condition, within=5.0, what="the condition"):
+    """Polls until `condition()` is true and returns its value; fails after `within` seconds."""
+    end = time.monotonic() + within * PATIENCE
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise Late(f"{what}: still {value!r} after {within * PATIENCE:g} s")
+        time.sleep(0.004)
+
+
+def free_port():
+    """A TCP port that was free a moment ago. The file needs a number, so a race is possible."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Stopwatch:
+    """`with Stopwatch() as watch: ...`, then `watch.seconds`."""
+
+    def __enter__(self):
+        self._start = time.monotonic()
+        self.seconds = 0.0
+        return self
+
+    def __exit__(self, *_):
+        self.seconds = time.monotonic() - self._start
