@@ -37,11 +37,12 @@ void append_part(std::string& key, std::string_view part) {
 }
 
 // Trouble that another attempt would meet again: wrong credentials, a database that is not there, a
-// startup parameter PostgreSQL does not take.
+// startup parameter PostgreSQL does not take. The server answered this very login; only what it says
+// about its own state may pass: too busy, starting or stopping, broken.
 bool is_permanent(std::string_view sqlstate) {
-    return sqlstate::sqlstate_class(sqlstate) == "28" ||
-           sqlstate == sqlstate::kInvalidCatalogName || sqlstate == sqlstate::kUndefinedObject ||
-           sqlstate == sqlstate::kInvalidParameterValue;
+    const std::string_view of_class = sqlstate::sqlstate_class(sqlstate);
+    return !of_class.empty() && of_class != "53" && of_class != "57" && of_class != "58" &&
+           of_class != "08" && of_class != "XX";
 }
 
 }  // namespace
@@ -149,6 +150,8 @@ void Database::on_connect_failed(BackendId id, const ConnectFailure& failure) {
     Pool::Actions actions;
     ConnectTrouble trouble{.sqlstate = failure.sqlstate,
                            .message = failure.message,
+                           .detail = failure.detail,
+                           .hint = failure.hint,
                            .permanent = failure.from_server && is_permanent(failure.sqlstate)};
     pool_.on_connect_failed(id, std::move(trouble), server_.now(), actions);
     carry_out(actions);

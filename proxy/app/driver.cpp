@@ -2,6 +2,7 @@
 // FrontendConnection; it stands apart from frontend_connection.cpp because that is about bytes and
 // this is about permits and backends.
 
+#include "protocol/sqlstate.h"
 #include "proxy/app/backend_connection.h"
 #include "proxy/app/database.h"
 #include "proxy/app/frontend_connection.h"
@@ -176,10 +177,11 @@ void FrontendConnection::refuse_backend(const PoolAction& action) {
 
 void FrontendConnection::on_pool_refused(const PoolAction& action) {
     if (phase_ == FrontendPhase::login) {
-        const ConnectTrouble* trouble = action.trouble;
-        on_login_failed(trouble == nullptr || trouble->sqlstate.empty() ? "08006"
-                                                                         : trouble->sqlstate,
-                        trouble == nullptr ? "PostgreSQL cannot be reached" : trouble->message);
+        PGB_CHECK(action.trouble != nullptr);
+        const ConnectTrouble& trouble = *action.trouble;
+        on_login_failed(trouble.sqlstate.empty() ? sqlstate::kConnectionFailure
+                                                 : std::string_view(trouble.sqlstate),
+                        trouble.message, trouble.detail, trouble.hint);
         return;
     }
     refuse_backend(action);

@@ -340,10 +340,11 @@ void FrontendConnection::begin_login() {
     database_->carry_out(actions);
 }
 
-void FrontendConnection::on_login_failed(std::string_view sqlstate, std::string_view message) {
+void FrontendConnection::on_login_failed(std::string_view sqlstate, std::string_view message,
+                                         std::string_view detail, std::string_view hint) {
     server_.totals().auth_failures += 1;
     std::string& reply = server_.outbox().scratch();
-    append_fatal(reply, sqlstate, message);
+    append_fatal(reply, sqlstate, message, detail, hint);
     say(reply);
     if (!is_dead()) close_soon();
 }

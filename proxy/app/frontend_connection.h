@@ -68,7 +68,8 @@ public:
     void on_lent(BackendConnection& backend);
     void on_pool_refused(const PoolAction& action);
     void on_greeting();
-    void on_login_failed(std::string_view sqlstate, std::string_view message);
+    void on_login_failed(std::string_view sqlstate, std::string_view message,
+                         std::string_view detail = {}, std::string_view hint = {});
 
     /// A CancelRequest with this session's key has arrived.
     void on_cancel_request();

@@ -158,8 +158,9 @@ void Pool::on_connect_failed(BackendId id, ConnectTrouble trouble, Instant now, 
     }
     if (why == PoolRefusal::permanent || is_hopeless(group, now)) {
         for (const auto& flow : group.flows) refuse_flow(*flow, why, out);
-        refuse_logins(group, why, out);
     }
+    // A login is told what PostgreSQL said, as it would be without us; it can come back.
+    refuse_logins(group, why, out);
     note_unused(group);
 }
 

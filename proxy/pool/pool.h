@@ -91,9 +91,9 @@ public:
 
     /// connecting -> idle. The next tick() lends it.
     void on_connected(BackendId id, Instant now);
-    /// connecting -> (free). Permanent trouble refuses all waiters of the group; other trouble
-    /// refuses those that no other backend of the group could serve, except 53300 (too many
-    /// connections), which is worth pool_wait.
+    /// connecting -> (free). Refuses the group's logins. Permanent trouble refuses its transactions,
+    /// too; other trouble refuses those that no other backend of the group could serve, except
+    /// 53300 (too many connections), which is worth pool_wait.
     void on_connect_failed(BackendId id, ConnectTrouble trouble, Instant now, Actions& out);
     /// idle, lent or pinned -> closing: the driver closes it of its own accord.
     void on_closing(BackendId id);

@@ -41,8 +41,13 @@ LoginRequest own_request(const StartupPacket& packet) {
 
 }  // namespace
 
-void append_fatal(std::string& out, std::string_view sqlstate, std::string_view message) {
-    append_error(out, {.severity = "FATAL", .sqlstate = sqlstate, .message = message});
+void append_fatal(std::string& out, std::string_view sqlstate, std::string_view message,
+                  std::string_view detail, std::string_view hint) {
+    append_error(out, {.severity = "FATAL",
+                       .sqlstate = sqlstate,
+                       .message = message,
+                       .detail = detail,
+                       .hint = hint});
 }
 
 void append_greeting(std::string& out,

@@ -52,7 +52,8 @@ private:
 };
 
 /// Appends FATAL with this code and text: the last word of a connection that never was a session.
-void append_fatal(std::string& out, std::string_view sqlstate, std::string_view message);
+void append_fatal(std::string& out, std::string_view sqlstate, std::string_view message,
+                  std::string_view detail = {}, std::string_view hint = {});
 
 /// Appends AuthenticationOk, the backend's parameters, BackendKeyData and ReadyForQuery.
 void append_greeting(std::string& out,
