@@ -123,11 +123,10 @@ void BackendConnection::take_idle(std::string_view bytes) {
         if (frame.type != static_cast<char>(BackendType::notice_response) || !frame.whole()) break;
         if (bytes.empty()) return;
     }
-    server_.log().debug("idle_backend_spoke", {{"database", database_.entry().name},
-                                               {"pid", std::int64_t{link_.pid()}}});
+    server_.log().debug("idle_backend_spoke",
+                        {{"database", database_.entry().name}, {"pid", std::int64_t{link_.pid()}}});
     database_.pool().on_closing(id_);
-    begin_close({}, Instant::never(),
-                server_.now() + database_.entry().reset_timeout, false);
+    begin_close({}, Instant::never(), server_.now() + database_.entry().reset_timeout, false);
 }
 
 void BackendConnection::ended() {

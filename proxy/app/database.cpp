@@ -104,7 +104,7 @@ void Database::carry_out(Pool::Actions& actions) {
             case PoolActionKind::connect: connect(action); break;
             case PoolActionKind::close: find(action.backend)->say_goodbye(); break;
             case PoolActionKind::lend:
-                if (frontend->is_dead()) {
+                if (frontend->session().state() != SessionState::waiting_backend) {
                     pool_.give_back(action.backend, server_.now());
                 } else {
                     frontend->on_lent(*find(action.backend));
@@ -160,10 +160,9 @@ void Database::on_connect_failed(BackendId id, const ConnectFailure& failure) {
 void Database::note_trouble(const ConnectFailure& failure) {
     if (server_.now() < next_trouble_report_) return;
     next_trouble_report_ = server_.now() + kTroubleReportInterval;
-    server_.log().warn("backend_connect_failed",
-                       {{"database", entry_.name},
-                        {"sqlstate", failure.sqlstate},
-                        {"message", failure.message}});
+    server_.log().warn(
+        "backend_connect_failed",
+        {{"database", entry_.name}, {"sqlstate", failure.sqlstate}, {"message", failure.message}});
 }
 
 void Database::on_gone(BackendConnection& backend) {
@@ -177,13 +176,11 @@ void Database::on_orphaned(BackendConnection& backend, Permit permit) {
     pool_.on_orphaned(backend.id());
     const auto workload = static_cast<WorkloadIndex>(index_of(permit.lane()));
     const Duration hold = server_.config().workloads[workload].orphan_hold;
-    server_.log().warn("backend_orphaned",
-                       {{"database", entry_.name},
-                        {"workload", server_.config().workloads[workload].name},
-                        {"pid", std::int64_t{backend.pid()}}});
+    server_.log().warn("backend_orphaned", {{"database", entry_.name},
+                                            {"workload", server_.config().workloads[workload].name},
+                                            {"pid", std::int64_t{backend.pid()}}});
     orphans_.add(backend.id(), workload, server_.now() + hold);
-    orphan_permits_.insert_or_assign(backend.id().slot,
-                                     std::pair(backend.id(), std::move(permit)));
+    orphan_permits_.insert_or_assign(backend.id().slot, std::pair(backend.id(), std::move(permit)));
     backend.die();
     dead_.push_back(std::move(backends_[backend.id().slot]));
 }
@@ -213,9 +210,7 @@ void Database::sweep(Instant now) {
     }
 }
 
-bool Database::has_closing() const {
-    return pool_.counts().of(BackendState::closing) > 0;
-}
+bool Database::has_closing() const { return pool_.counts().of(BackendState::closing) > 0; }
 
 void Database::delete_dead() { dead_.clear(); }
 

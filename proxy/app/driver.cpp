@@ -89,8 +89,8 @@ void FrontendConnection::ask_permit() {
         session_.on_refused(server_.shed_facts(workload_, ShedReason::draining, Duration::zero()));
         return;
     }
-    Verdict verdict = server_.gate().arrive(lane_of(workload_), *this, server_.now(),
-                                            server_.settled());
+    Verdict verdict =
+        server_.gate().arrive(lane_of(workload_), *this, server_.now(), server_.settled());
     switch (verdict.arrival) {
         case Arrival::admitted:
             permit_ = std::move(verdict.permit);
@@ -207,6 +207,7 @@ void FrontendConnection::ask_pin() {
 void FrontendConnection::leave_queue() {
     const bool left = session_.state() == SessionState::closed;
     server_.gate().cancel(*this, left ? Leave::left : Leave::cancelled);
+    server_.forget_settled(*this);
     database_->pool().forget_waiter(*this);
     permit_.release();
     server_.note_not_holding(*this);

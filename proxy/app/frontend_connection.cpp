@@ -48,8 +48,8 @@ void FrontendConnection::on_ready(bool readable, bool writable) {
 Turn FrontendConnection::turn() const {
     const bool lane_waits =
         server_.gate().stats(LaneId{static_cast<std::uint16_t>(workload_)}).waiting > 0;
-    return {server_.now(), lane_waits || (database_ != nullptr &&
-                                          database_->pool().waiting_count() > 0)};
+    return {server_.now(),
+            lane_waits || (database_ != nullptr && database_->pool().waiting_count() > 0)};
 }
 
 void FrontendConnection::work() {
@@ -350,8 +350,7 @@ void FrontendConnection::on_login_failed(std::string_view sqlstate, std::string_
 }
 
 void FrontendConnection::on_greeting() {
-    const std::size_t key_bytes =
-        login_->request().protocol_minor >= 2 ? kLongKeyBytes : kKeyBytes;
+    const std::size_t key_bytes = login_->request().protocol_minor >= 2 ? kLongKeyBytes : kKeyBytes;
     const std::string key = random_bytes(key_bytes);
     std::uint32_t seed = 0;
     fill_random({reinterpret_cast<char*>(&seed), sizeof seed});
@@ -380,8 +379,8 @@ void FrontendConnection::start_cancel() {
     }
     target->on_cancel_request();
     // The client's library waits for this connection's end before it believes in the cancel.
-    if (BackendConnection* backend = target->backend(); backend != nullptr &&
-                                                        backend->has_cancel_in_flight()) {
+    if (BackendConnection* backend = target->backend();
+        backend != nullptr && backend->has_cancel_in_flight()) {
         backend->await_cancel(id_);
     } else {
         die();

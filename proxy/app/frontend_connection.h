@@ -32,10 +32,10 @@ struct DoorFacts {
 
 /// How far a frontend has come.
 enum class FrontendPhase : std::uint8_t {
-    login,      ///< before authentication, or waiting for its group's greeting
-    session,    ///< messages go to the session machine
-    cancelling, ///< sent a CancelRequest; closed when that has had its effect
-    dead,       ///< to be deleted at the end of the turn; may still hold a backend's work
+    login,       ///< before authentication, or waiting for its group's greeting
+    session,     ///< messages go to the session machine
+    cancelling,  ///< sent a CancelRequest; closed when that has had its effect
+    dead,        ///< to be deleted at the end of the turn; may still hold a backend's work
 };
 
 /// One frontend: its socket, the bytes that wait on either side, and the session machine that
@@ -139,7 +139,7 @@ private:
     Database* database_ = nullptr;
     BackendConnection* backend_ = nullptr;
     Permit permit_;
-    std::string input_;         // read and not taken yet, from input_at_ on
+    std::string input_;  // read and not taken yet, from input_at_ on
     std::size_t input_at_ = 0;
     OutputBuffer output_;
     std::string peer_;
@@ -153,8 +153,8 @@ private:
     bool readable_ = false;
     bool writable_ = false;
     bool eof_ = false;
-    bool broken_ = false;            // reads and writes are of no use any more
-    bool reset_pending_ = false;     // and the session was not told yet
+    bool broken_ = false;         // reads and writes are of no use any more
+    bool reset_pending_ = false;  // and the session was not told yet
     bool close_when_flushed_ = false;
     bool greeting_asked_ = false;
 };

@@ -1,11 +1,10 @@
 #include "proxy/app/server.h"
 
+#include "protocol/sqlstate.h"
 #include "proxy/admin/views.h"
 #include "proxy/base/check.h"
 #include "proxy/io/clock.h"
 #include "proxy/io/random.h"
-
-#include "protocol/sqlstate.h"
 
 namespace pgb {
 
@@ -38,32 +37,33 @@ Server::Server(Loop& loop, Log& log, const config::Config& config)
       started_at_(loop.now()),
       random_state_(random_seed()) {
     for (const config::Workload& workload : config.workloads) {
-        gate_.add_lane(workload.name, {.concurrency = static_cast<std::uint32_t>(workload.concurrency),
-                                       .queue = static_cast<std::uint32_t>(workload.queue),
-                                       .queue_wait = workload.queue_wait});
+        gate_.add_lane(workload.name,
+                       {.concurrency = static_cast<std::uint32_t>(workload.concurrency),
+                        .queue = static_cast<std::uint32_t>(workload.queue),
+                        .queue_wait = workload.queue_wait});
     }
     for (const config::DatabaseEntry& entry : config.databases) {
         databases_.push_back(
             std::make_unique<Database>(*this, entry, config.workloads, random_seed()));
     }
     connector_ = std::make_unique<BackendConnector>(
-        loop, ConnectorCallbacks{
-                  .on_connected =
-                      [this](ConnectedBackend connected) {
-                          const auto found = connects_.find(connected.id);
-                          PGB_CHECK(found != connects_.end());
-                          const PendingConnect pending = found->second;
-                          connects_.erase(found);
-                          pending.database->on_connected(pending.id, std::move(connected));
-                      },
-                  .on_failed =
-                      [this](ConnectFailure failure) {
-                          const auto found = connects_.find(failure.id);
-                          PGB_CHECK(found != connects_.end());
-                          const PendingConnect pending = found->second;
-                          connects_.erase(found);
-                          pending.database->on_connect_failed(pending.id, failure);
-                      }});
+        loop, ConnectorCallbacks{.on_connected =
+                                     [this](ConnectedBackend connected) {
+                                         const auto found = connects_.find(connected.id);
+                                         PGB_CHECK(found != connects_.end());
+                                         const PendingConnect pending = found->second;
+                                         connects_.erase(found);
+                                         pending.database->on_connected(pending.id,
+                                                                        std::move(connected));
+                                     },
+                                 .on_failed =
+                                     [this](ConnectFailure failure) {
+                                         const auto found = connects_.find(failure.id);
+                                         PGB_CHECK(found != connects_.end());
+                                         const PendingConnect pending = found->second;
+                                         connects_.erase(found);
+                                         pending.database->on_connect_failed(pending.id, failure);
+                                     }});
     loop.set_turn_end([this] { end_turn(); });
 }
 
@@ -89,8 +89,9 @@ Server::~Server() {
 }
 
 Result<bool> Server::start() {
-    snapshots_ = std::make_unique<SnapshotBox<StampedSnapshot>>(
-        loop_, [this] { return StampedSnapshot{make_snapshot(), loop_.now()}; });
+    snapshots_ = std::make_unique<SnapshotBox<StampedSnapshot>>(loop_, [this] {
+        return StampedSnapshot{make_snapshot(), loop_.now()};
+    });
     for (const config::Listener& listener : config_.listen) {
         if (Result<bool> opened = open_door(listener); !opened) return opened;
     }
@@ -109,7 +110,8 @@ Result<bool> Server::open_door(const config::Listener& listener) {
         DoorFacts{listener.name, listener.unix_socket_dir.has_value()}));
     const DoorFacts& facts = *door_facts_.back();
     ListenerCallbacks callbacks{
-        .on_accept = [this, &facts](AcceptedConnection accepted) { accept(facts, std::move(accepted)); },
+        .on_accept = [this,
+                      &facts](AcceptedConnection accepted) { accept(facts, std::move(accepted)); },
         .on_trouble =
             [this, &facts](int error, std::uint64_t count) {
                 log_.warn("accept_failed", {{"listener", facts.name},
@@ -117,13 +119,12 @@ Result<bool> Server::open_door(const config::Listener& listener) {
                                             {"count", static_cast<std::int64_t>(count)}});
             }};
     Result<std::unique_ptr<Listener>> door =
-        facts.is_unix
-            ? Listener::open(loop_,
-                             UnixEndpoint{*listener.unix_socket_dir, listener.port,
-                                          listener.unix_socket_mode},
-                             std::move(callbacks))
-            : Listener::open(loop_, TcpEndpoint{*listener.address, listener.port},
-                             std::move(callbacks));
+        facts.is_unix ? Listener::open(loop_,
+                                       UnixEndpoint{*listener.unix_socket_dir, listener.port,
+                                                    listener.unix_socket_mode},
+                                       std::move(callbacks))
+                      : Listener::open(loop_, TcpEndpoint{*listener.address, listener.port},
+                                       std::move(callbacks));
     if (!door) return std::move(door.error());
     for (const std::string& address : door.value()->addresses()) {
         log_.info("listening", {{"listener", facts.name}, {"address", address}});
@@ -139,8 +140,8 @@ Result<bool> Server::open_http(const config::Address& address) {
         return answer_probe(path, stamped->snapshot, monotonic_now() - stamped->made);
     });
     if (!server) return std::move(server.error());
-    log_.info("serving_http", {{"address", address.host},
-                               {"port", std::int64_t{server.value()->port()}}});
+    log_.info("serving_http",
+              {{"address", address.host}, {"port", std::int64_t{server.value()->port()}}});
     http_.push_back(std::move(server.value()));
     return true;
 }
@@ -257,6 +258,7 @@ bool Server::dispatch() {
     settling_.swap(settled_);
     const bool any = !settling_.empty();
     for (Settled& settled : settling_) {
+        if (settled.waiter == nullptr) continue;
         static_cast<FrontendConnection*>(settled.waiter)->on_settled(settled);
     }
     settling_.clear();
@@ -265,12 +267,21 @@ bool Server::dispatch() {
     return any || !settled_.empty();
 }
 
+void Server::forget_settled(FrontendConnection& frontend) {
+    for (std::vector<Settled>* list : {&settled_, &settling_}) {
+        for (Settled& settled : *list) {
+            if (settled.waiter != &frontend) continue;
+            settled.waiter = nullptr;
+            settled.permit.release();
+        }
+    }
+}
+
 void Server::sweep() {
     const Instant now = loop_.now();
     holding_.for_each([](FrontendConnection& frontend) { frontend.on_tick(); });
     for (const auto& database : databases_) database->sweep(now);
-    while (!logging_in_.empty() &&
-           now - logging_in_.front().opened_at() >= config_.auth.timeout) {
+    while (!logging_in_.empty() && now - logging_in_.front().opened_at() >= config_.auth.timeout) {
         FrontendConnection& late = logging_in_.front();
         late.login_timed_out();
         login_finished(late);
@@ -294,8 +305,8 @@ void Server::delete_dead() {
 
 void Server::arm_timer() {
     const Instant now = loop_.now();
-    bool wants_sweep = !holding_.empty() || !logging_in_.empty() || draining_ ||
-                       !stop_by_.is_never();
+    bool wants_sweep =
+        !holding_.empty() || !logging_in_.empty() || draining_ || !stop_by_.is_never();
     Instant next = gate_.next_deadline();
     for (const auto& database : databases_) {
         next = std::min(next, database->next_deadline());

@@ -71,6 +71,8 @@ public:
     [[nodiscard]] Instant now() const { return loop_.now(); }
     [[nodiscard]] bool is_draining() const { return draining_; }
     [[nodiscard]] std::vector<Settled>& settled() { return settled_; }
+    /// It left between its grant and the moment it would have been told: the permit goes back.
+    void forget_settled(FrontendConnection& frontend);
     [[nodiscard]] Pool::Actions& pool_actions() { return pool_actions_; }
 
     void mark_ready(FrontendConnection& frontend);

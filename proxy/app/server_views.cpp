@@ -73,15 +73,15 @@ WorkloadSnapshot Server::workload_snapshot(std::size_t workload) const {
 }
 
 Snapshot Server::make_snapshot() const {
-    Snapshot snapshot{.version = kVersion,
-                      .readiness = readiness(),
-                      .clients = static_cast<std::uint32_t>(frontends_.size() - logging_in_.size()),
-                      .startup_sessions = static_cast<std::uint32_t>(logging_in_.size()),
-                      .uptime_seconds =
-                          std::chrono::duration<double>(loop_.now() - started_at_).count(),
-                      .totals = totals_,
-                      .workloads = {},
-                      .databases = {}};
+    Snapshot snapshot{
+        .version = kVersion,
+        .readiness = readiness(),
+        .clients = static_cast<std::uint32_t>(frontends_.size() - logging_in_.size()),
+        .startup_sessions = static_cast<std::uint32_t>(logging_in_.size()),
+        .uptime_seconds = std::chrono::duration<double>(loop_.now() - started_at_).count(),
+        .totals = totals_,
+        .workloads = {},
+        .databases = {}};
     for (std::size_t i = 0; i < times_.size(); ++i) {
         snapshot.workloads.push_back(workload_snapshot(i));
     }
@@ -96,8 +96,8 @@ Snapshot Server::make_snapshot() const {
                               .swaps = pool.totals().swaps,
                               .reachable = pool.reachable()};
         for (std::size_t state = 0; state < kBackendStateCount; ++state) {
-            view.backends.push_back({kBackendStateWords[state],
-                                     pool.counts().of(static_cast<BackendState>(state))});
+            view.backends.push_back(
+                {kBackendStateWords[state], pool.counts().of(static_cast<BackendState>(state))});
         }
         snapshot.databases.push_back(std::move(view));
     }

@@ -35,10 +35,18 @@ public:
     [[nodiscard]] bool would_write(LogLevel level) const { return level >= level_; }
     void write(LogLevel level, std::string_view event, std::initializer_list<LogField> fields);
 
-    void debug(std::string_view event, std::initializer_list<LogField> f) { write(LogLevel::debug, event, f); }
-    void info(std::string_view event, std::initializer_list<LogField> f) { write(LogLevel::info, event, f); }
-    void warn(std::string_view event, std::initializer_list<LogField> f) { write(LogLevel::warn, event, f); }
-    void error(std::string_view event, std::initializer_list<LogField> f) { write(LogLevel::error, event, f); }
+    void debug(std::string_view event, std::initializer_list<LogField> f) {
+        write(LogLevel::debug, event, f);
+    }
+    void info(std::string_view event, std::initializer_list<LogField> f) {
+        write(LogLevel::info, event, f);
+    }
+    void warn(std::string_view event, std::initializer_list<LogField> f) {
+        write(LogLevel::warn, event, f);
+    }
+    void error(std::string_view event, std::initializer_list<LogField> f) {
+        write(LogLevel::error, event, f);
+    }
 
 private:
     LogLevel level_;

@@ -42,8 +42,7 @@ bool begins_block(TransactionVerb verb) {
 }
 
 void append_layout_error(std::string& out, MessageFault fault) {
-    append_error(out,
-                 {.sqlstate = sqlstate::kProtocolViolation, .message = fault_message(fault)});
+    append_error(out, {.sqlstate = sqlstate::kProtocolViolation, .message = fault_message(fault)});
 }
 
 }  // namespace
@@ -179,17 +178,15 @@ bool Session::idle_query(const Frame& frame, Outbox& out) {
         answer(reply, out);
         return true;
     }
-    const TransactionStatement statement = frame.body_is_whole()
-                                               ? parse_transaction_statement(query.text)
-                                               : TransactionStatement{};
+    const TransactionStatement statement =
+        frame.body_is_whole() ? parse_transaction_statement(query.text) : TransactionStatement{};
     if (untold_failure(statement)) {
         reply.swap(untold_error_);
         untold_error_.clear();
         answer(reply, out);
         return true;
     }
-    if (block_.state() == VirtualBlock::State::failed &&
-        statement.verb == TransactionVerb::none) {
+    if (block_.state() == VirtualBlock::State::failed && statement.verb == TransactionVerb::none) {
         // Several statements that begin by leaving the block: the rest needs a backend. Only
         // ROLLBACK: a COMMIT would be answered by its own tag and so claim success.
         const TransactionVerb first = first_verb(query.text);
@@ -211,9 +208,8 @@ bool Session::idle_parse(const Frame& frame, Outbox& out) {
         fail_batch(reply, out);
         return true;
     }
-    const TransactionStatement statement = frame.body_is_whole()
-                                               ? parse_transaction_statement(parse.text)
-                                               : TransactionStatement{};
+    const TransactionStatement statement =
+        frame.body_is_whole() ? parse_transaction_statement(parse.text) : TransactionStatement{};
     const bool failed = block_.state() == VirtualBlock::State::failed;
     if (untold_failure(statement)) {
         reply.swap(untold_error_);

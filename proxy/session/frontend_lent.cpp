@@ -53,8 +53,8 @@ bool Session::must_wait(const Turn& turn) const {
         return lease_.cancel_in_flight;
     }
     if (ledger_.size() >= kLedgerMax) return true;
-    return turn.contended && (lease_.sync_points >= kSyncPointsMax ||
-                              turn.now - lease_.granted_at >= kHoldMax);
+    return turn.contended &&
+           (lease_.sync_points >= kSyncPointsMax || turn.now - lease_.granted_at >= kHoldMax);
 }
 
 bool Session::take_lent(const Frame& frame, const Turn& turn, Outbox& out) {
@@ -222,10 +222,10 @@ bool Session::deny_pin(const Frame& frame, Outbox& out) {
 bool Session::violation(const Frame& frame, const Turn& turn, Outbox& out) {
     const bool in_lease = state_ != SessionState::idle;
     if (in_lease && !ledger_.unsynced() && !ledger_.settled()) return false;
-    say_goodbye(sqlstate::kProtocolViolation,
-                "invalid frontend message type " +
-                    std::to_string(static_cast<unsigned char>(frame.type)),
-                out);
+    say_goodbye(
+        sqlstate::kProtocolViolation,
+        "invalid frontend message type " + std::to_string(static_cast<unsigned char>(frame.type)),
+        out);
     on_frontend_gone(Leaving::reset, turn, out);
     return true;
 }

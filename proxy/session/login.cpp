@@ -75,9 +75,8 @@ LoginStep Login::on_encryption_request(std::uint16_t minor, bool& seen, std::str
     if (behind.empty()) return LoginStep::need_more;
     // Sent before our answer: by an attacker in between, or by a client that will never be secure.
     return refuse(reply, sqlstate::kProtocolViolation,
-                  minor == kSslMinor
-                      ? "received unencrypted data after SSL request"
-                      : "received unencrypted data after GSSAPI encryption request");
+                  minor == kSslMinor ? "received unencrypted data after SSL request"
+                                     : "received unencrypted data after GSSAPI encryption request");
 }
 
 LoginStep Login::on_bytes(std::string_view input, std::size_t& consumed, std::string& reply) {

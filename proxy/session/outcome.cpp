@@ -16,10 +16,11 @@ namespace pgb {
 namespace {
 
 void append_rolled_back(std::string& out) {
-    append_error(out, {.sqlstate = sqlstate::kSerializationFailure,
-                       .message = "the backend was lost inside the transaction, which is rolled back",
-                       .hint = "retry_after_ms=1 reason=backend_lost",
-                       .routine = "backend_lost"});
+    append_error(out,
+                 {.sqlstate = sqlstate::kSerializationFailure,
+                  .message = "the backend was lost inside the transaction, which is rolled back",
+                  .hint = "retry_after_ms=1 reason=backend_lost",
+                  .routine = "backend_lost"});
 }
 
 void append_unknown(std::string& out) {
@@ -37,8 +38,7 @@ void Session::on_backend_lost(const Turn& turn, Outbox& out) {
     const bool settling = state_ == SessionState::settling;
     if (!has_backend_) return;
     const bool lost_state = (pins_ & (kPinNamedStatement | kPinSessionState)) != 0;
-    const bool in_block =
-        state_ == SessionState::starting || status_ != TransactionStatus::idle;
+    const bool in_block = state_ == SessionState::starting || status_ != TransactionStatus::idle;
     const bool unknown = lease_.worked && (!in_block || lease_.commit_sent);
     if (leaving) {
         give_up_backend(Decision::drop_backend, out);
@@ -66,8 +66,8 @@ void Session::on_backend_lost(const Turn& turn, Outbox& out) {
     give_up_backend(Decision::drop_backend, out);
     state_ = SessionState::idle;
     if (lost_state) {
-        say_goodbye(sqlstate::kAdminShutdown,
-                    "the backend that held this session's state was lost", out);
+        say_goodbye(sqlstate::kAdminShutdown, "the backend that held this session's state was lost",
+                    out);
         on_frontend_gone(Leaving::reset, turn, out);
     } else if (draining_) {
         on_drain(turn, out);

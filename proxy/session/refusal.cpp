@@ -24,9 +24,10 @@ void append_refusal(std::string& out, const ShedFacts& facts) {
     fmt::memory_buffer detail;
     fmt::memory_buffer hint;
     if (facts.reason == ShedReason::pin_limit) {
-        fmt::format_to(std::back_inserter(message),
-                       "too many sessions of workload \"{}\" keep a backend of their own (pin_limit)",
-                       facts.workload);
+        fmt::format_to(
+            std::back_inserter(message),
+            "too many sessions of workload \"{}\" keep a backend of their own (pin_limit)",
+            facts.workload);
     } else {
         fmt::format_to(std::back_inserter(message),
                        "admission rejected for workload \"{}\" ({}); retry after {} ms",
@@ -38,13 +39,13 @@ void append_refusal(std::string& out, const ShedFacts& facts) {
     if (!facts.cause.empty()) fmt::format_to(std::back_inserter(detail), " cause={}", facts.cause);
     fmt::format_to(std::back_inserter(hint), "retry_after_ms={} reason={} workload={}", retry_ms,
                    reason, facts.workload);
-    append_error(out, {.sqlstate = facts.reason == ShedReason::pin_limit
-                                       ? sqlstate::kProgramLimitExceeded
-                                       : facts.sqlstate,
-                       .message = {message.data(), message.size()},
-                       .detail = {detail.data(), detail.size()},
-                       .hint = {hint.data(), hint.size()},
-                       .routine = "admission_reject"});
+    append_error(
+        out, {.sqlstate = facts.reason == ShedReason::pin_limit ? sqlstate::kProgramLimitExceeded
+                                                                : facts.sqlstate,
+              .message = {message.data(), message.size()},
+              .detail = {detail.data(), detail.size()},
+              .hint = {hint.data(), hint.size()},
+              .routine = "admission_reject"});
 }
 
 void append_backend_unavailable(std::string& out, std::string_view sqlstate,

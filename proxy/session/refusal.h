@@ -12,9 +12,9 @@ namespace pgb {
 /// A refusal as the driver knows it when it happens: why, and the numbers that DETAIL shows.
 struct ShedFacts {
     ShedReason reason = ShedReason::queue_full;
-    std::string_view workload;       ///< lives as long as the configuration
-    std::string_view sqlstate;       ///< the workload's
-    Duration retry_after{0};         ///< an estimate with jitter, capped
+    std::string_view workload;  ///< lives as long as the configuration
+    std::string_view sqlstate;  ///< the workload's
+    Duration retry_after{0};    ///< an estimate with jitter, capped
     Duration waited{0};
     std::uint32_t running = 0;
     std::uint32_t limit = 0;

@@ -238,7 +238,7 @@ Ruling ReplyLedger::on_reply(BackendType type) {
         case BackendType::close_complete: return answer(Owed::close);
         case BackendType::parameter_description:
             return !row_.empty() && what(0) == Owed::describe_statement ? ruling_of_head()
-                                                                         : Ruling::unexpected;
+                                                                        : Ruling::unexpected;
         case BackendType::row_description: return on_description(true);
         case BackendType::no_data: return on_description(false);
         case BackendType::data_row:
@@ -251,7 +251,7 @@ Ruling ReplyLedger::on_reply(BackendType type) {
         case BackendType::portal_suspended: return on_execute_done();
         case BackendType::function_call_response:
             return !row_.empty() && what(0) == Owed::function_call ? ruling_of_head()
-                                                                    : Ruling::unexpected;
+                                                                   : Ruling::unexpected;
         case BackendType::error_response: return on_error();
         case BackendType::ready_for_query: return on_ready();
         case BackendType::authentication:

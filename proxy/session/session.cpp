@@ -113,8 +113,10 @@ void Session::on_pin_denied(ShedFacts facts, const Turn& turn, Outbox& out) {
 void Session::on_cancel_closed(bool sure, const Turn& turn, Outbox& out) {
     lease_.cancel_in_flight = false;
     lease_.cancel_unsure = lease_.cancel_unsure || !sure;
-    if (state_ == SessionState::settling) settle(turn, out);
-    else if (state_ == SessionState::winding_up) wind_down(turn, out);
+    if (state_ == SessionState::settling)
+        settle(turn, out);
+    else if (state_ == SessionState::winding_up)
+        wind_down(turn, out);
 }
 
 void Session::on_cancel_request(const Turn& turn, Outbox& out) {
@@ -147,8 +149,8 @@ void Session::on_drain(const Turn& turn, Outbox& out) {
     // Nothing of any of them is known to PostgreSQL.
     if (state_ != SessionState::idle || !refusal_.empty()) return;
     if (!frontend_framer_.in_message()) {
-        say_goodbye(sqlstate::kAdminShutdown,
-                    "terminating connection due to administrator command", out);
+        say_goodbye(sqlstate::kAdminShutdown, "terminating connection due to administrator command",
+                    out);
     }
     on_frontend_gone(Leaving::reset, turn, out);
 }

@@ -52,10 +52,7 @@ struct LocalStatement {
     std::string text;
 
     LocalStatement(const TransactionStatement& statement, std::string_view whole_text)
-        : verb(statement.verb),
-          modes(statement.modes),
-          name(statement.name),
-          text(whole_text) {}
+        : verb(statement.verb), modes(statement.modes), name(statement.name), text(whole_text) {}
     /// Lives as long as this object.
     [[nodiscard]] TransactionStatement view() const { return {verb, modes, name}; }
 };
@@ -63,21 +60,21 @@ struct LocalStatement {
 /// What is true of one lease of a backend, from on_backend_ready() to its end; a new one starts
 /// with these values.
 struct Lease {
-    bool worked = false;             ///< something of the frontend's was sent
-    bool first_unit_sent = false;    ///< only one Query or batch goes ahead of BEGIN's reply
-    bool commit_sent = false;        ///< and not answered yet
-    bool reset_needed = false;       ///< the backend must be cleaned before anyone else gets it
-    bool discard_all_sent = false;   ///< the frontend itself cleaned it, if error_seen is false
+    bool worked = false;            ///< something of the frontend's was sent
+    bool first_unit_sent = false;   ///< only one Query or batch goes ahead of BEGIN's reply
+    bool commit_sent = false;       ///< and not answered yet
+    bool reset_needed = false;      ///< the backend must be cleaned before anyone else gets it
+    bool discard_all_sent = false;  ///< the frontend itself cleaned it, if error_seen is false
     bool error_seen = false;
     bool cancel_in_flight = false;
-    bool cancel_unsure = false;      ///< a cancel may still hit whatever this backend does
-    bool begin_prepares = false;     ///< the next own ParseComplete confirms a BEGIN statement
-    bool unnamed_parsed = false;     ///< the backend has this session's unnamed statement
-    bool unnamed_unbound = false;    ///< it was not bound yet: a later batch may want it
-    bool flushed = false;            ///< the proxy asked for held replies; once is enough
-    bool aborted = false;            ///< the batch of a frontend that has gone was ended
-    bool muted = false;              ///< what the backend says from here on is about that
-    std::uint32_t sync_points = 0;   ///< forwarded since the permit was granted
+    bool cancel_unsure = false;     ///< a cancel may still hit whatever this backend does
+    bool begin_prepares = false;    ///< the next own ParseComplete confirms a BEGIN statement
+    bool unnamed_parsed = false;    ///< the backend has this session's unnamed statement
+    bool unnamed_unbound = false;   ///< it was not bound yet: a later batch may want it
+    bool flushed = false;           ///< the proxy asked for held replies; once is enough
+    bool aborted = false;           ///< the batch of a frontend that has gone was ended
+    bool muted = false;             ///< what the backend says from here on is about that
+    std::uint32_t sync_points = 0;  ///< forwarded since the permit was granted
     Instant granted_at;
     Instant cancelled_at = Instant::never();  ///< when the proxy itself cancelled
 };
@@ -234,9 +231,9 @@ private:
     // The block failed while nothing could be said; told at its next statement.
     std::string untold_error_;
 
-    bool discarding_ = false;   // an error was answered here: up to the next Sync nothing counts
-    bool has_backend_ = false;  // lent, or kept by a pin
-    bool pin_reserved_ = false; // the pool counts a pin for this session
+    bool discarding_ = false;    // an error was answered here: up to the next Sync nothing counts
+    bool has_backend_ = false;   // lent, or kept by a pin
+    bool pin_reserved_ = false;  // the pool counts a pin for this session
     bool draining_ = false;
     Lease lease_;
     Instant last_activity_;

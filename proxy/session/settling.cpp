@@ -93,9 +93,7 @@ void Session::drop_pin(Outbox& out) {
 void Session::on_frontend_gone(Leaving how, const Turn& turn, Outbox& out) {
     switch (state_) {
         case SessionState::queued:
-        case SessionState::waiting_backend:
-            out.decide(Decision::leave_queue);
-            [[fallthrough]];
+        case SessionState::waiting_backend: out.decide(Decision::leave_queue); [[fallthrough]];
         case SessionState::idle:
             if (!has_backend_) {
                 drop_pin(out);
@@ -122,8 +120,7 @@ void Session::on_frontend_gone(Leaving how, const Turn& turn, Outbox& out) {
     block_.leave();
     refusal_.clear();
     if (own_work_ == OwnWork::none) {
-        deadline_ =
-            how == Leaving::reset ? turn.now : turn.now + rules_.cancel_after_leave;
+        deadline_ = how == Leaving::reset ? turn.now : turn.now + rules_.cancel_after_leave;
     }
     wind_down(turn, out);
 }

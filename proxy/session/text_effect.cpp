@@ -1,5 +1,6 @@
 #include "proxy/session/text_effect.h"
 
+#include <algorithm>
 #include <array>
 
 #include "protocol/sql_scanner.h"
@@ -12,11 +13,12 @@ namespace {
 // First words of statements that leave nothing behind by themselves. What is not among them, and
 // not looked at by name, may do anything.
 constexpr auto kPlainStatements = std::to_array<std::string_view>(
-    {"select",  "insert",   "update",  "delete",     "with",    "values",  "table",    "merge",
-     "explain", "copy",     "fetch",   "move",       "close",   "begin",   "start",    "commit",
-     "end",     "rollback", "abort",   "savepoint",  "release", "show",    "lock",     "vacuum",
-     "analyze", "reindex",  "cluster", "truncate",   "alter",   "drop",    "grant",    "revoke",
-     "comment", "refresh",  "notify",  "checkpoint", "reset",   "unlisten", "reassign", "security"});
+    {"select",     "insert",  "update",   "delete",   "with",    "values",    "table",
+     "merge",      "explain", "copy",     "fetch",    "move",    "close",     "begin",
+     "start",      "commit",  "end",      "rollback", "abort",   "savepoint", "release",
+     "show",       "lock",    "vacuum",   "analyze",  "reindex", "cluster",   "truncate",
+     "alter",      "drop",    "grant",    "revoke",   "comment", "refresh",   "notify",
+     "checkpoint", "reset",   "unlisten", "reassign", "security"});
 
 // Words behind which `name (` is a list of columns and no call.
 constexpr auto kListFollows =
@@ -44,8 +46,19 @@ std::string_view name_of(const SqlToken& token) {
     return token.text.substr(1, token.text.size() - 2);
 }
 
+char folded(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// SqlToken::is() knows letters only.
 bool names(const SqlToken& token, std::string_view function) {
-    return token.kind == SqlTokenKind::word ? token.is(function) : name_of(token) == function;
+    if (token.kind != SqlTokenKind::word) return name_of(token) == function;
+    return std::ranges::equal(token.text, function, {}, folded);
+}
+
+// Anywhere in a name or literal: the temporary schema of any backend (pg_temp_3), and a search_path
+// that begins with it, make what is created there temporary.
+bool mentions_temporary_schema(const SqlToken& token) {
+    constexpr std::string_view kSchema = "pg_temp";
+    return !std::ranges::search(token.text, kSchema, {}, folded).empty();
 }
 
 /// Reads one text, statement by statement.
@@ -100,7 +113,7 @@ private:
         if (first.is("set")) {
             read_set();
         } else if (first.is("prepare")) {
-            effect_.pins = effect_.pins || !token_.is("transaction");
+            read_prepare();
         } else if (first.is("listen") || first.is("load")) {
             effect_.pins = true;
         } else if (first.is("create")) {
@@ -122,8 +135,19 @@ private:
         return discards_all;
     }
 
+    // PREPARE TRANSACTION 'name' ends a block; `transaction` may be a statement's name, too.
+    void read_prepare() {
+        const bool maybe_end = token_.is("transaction");
+        if (maybe_end) advance();
+        if (!maybe_end || token_.kind != SqlTokenKind::string) effect_.pins = true;
+    }
+
     void read_set() {
-        if (token_.is("local") || token_.is("constraints") || token_.is("transaction")) return;
+        if (token_.is("local") || token_.is("constraints") || token_.is("transaction")) {
+            advance();
+            // The same words may be the class of a setting: SET local.name = 1.
+            if (!is_other(token_, '.')) return;
+        }
         effect_.pins = true;
     }
 
@@ -138,10 +162,12 @@ private:
     void look_at_token(bool declares) {
         if (declares && token_.is("hold") && previous_.is("with")) effect_.pins = true;
         if ((token_.is("temp") || token_.is("temporary")) &&
-            (previous_.is("into") || previous_.is("local") || previous_.is("global"))) {
+            (previous_.is("into") || previous_.is("create") || previous_.is("replace") ||
+             previous_.is("local") || previous_.is("global"))) {
             effect_.pins = true;
         }
-        if (is_name(token_) && names(token_, "pg_temp")) effect_.pins = true;
+        if (mentions_temporary_schema(token_)) effect_.pins = true;
+        if (is_name(token_) && !is_other(previous_, '.')) before_chain_ = previous_;
         if (is_other(token_, '.') && is_name(previous_)) {
             schema_is_catalog_ = names(previous_, "pg_catalog");
         }
@@ -151,13 +177,15 @@ private:
     // token_ is the parenthesis, previous_ the name, before_ what stands before the name.
     void look_at_call() {
         const bool qualified = is_other(before_, '.');
-        if (!qualified && (is_any(before_, kListFollows) || is_other(before_, ')'))) return;
+        if (is_any(before_chain_, kListFollows) || is_other(before_chain_, ')')) return;
         if (is_session_lock(previous_)) {
             effect_.pins = true;
-        } else if (names(previous_, "set_config")) {
-            if (!sets_locally()) effect_.pins = true;
-        } else if (!is_harmless_before_parenthesis(name_of(previous_)) ||
-                   (qualified && !schema_is_catalog_)) {
+        } else if (names(previous_, "set_config") && !sets_locally()) {
+            effect_.pins = true;
+        } else if (qualified && !schema_is_catalog_) {
+            effect_.resets = true;
+        } else if (!names(previous_, "set_config") &&
+                   !is_harmless_before_parenthesis(name_of(previous_))) {
             effect_.resets = true;
         }
     }
@@ -190,6 +218,7 @@ private:
     SqlToken token_;
     SqlToken previous_;
     SqlToken before_;
+    SqlToken before_chain_;  // what stands before the first part of a dotted name
     TextEffect effect_;
     bool schema_is_catalog_ = false;
     bool broken_ = false;

@@ -88,17 +88,19 @@ VirtualBlock::Outcome VirtualBlock::execute(const TransactionStatement& statemen
 VirtualBlock::Outcome VirtualBlock::execute_outside(const TransactionStatement& statement,
                                                     std::string& out) {
     if (chains(statement.verb)) {
-        append_error(out, {.sqlstate = sqlstate::kNoActiveSqlTransaction,
-                           .message = statement.verb == TransactionVerb::commit_and_chain
-                                          ? "COMMIT AND CHAIN can only be used in transaction blocks"
-                                          : "ROLLBACK AND CHAIN can only be used in transaction "
-                                            "blocks"});
+        append_error(out,
+                     {.sqlstate = sqlstate::kNoActiveSqlTransaction,
+                      .message = statement.verb == TransactionVerb::commit_and_chain
+                                     ? "COMMIT AND CHAIN can only be used in transaction blocks"
+                                     : "ROLLBACK AND CHAIN can only be used in transaction "
+                                       "blocks"});
         return Outcome::refused;
     }
     if (begins(statement.verb)) {
         open(statement.modes);
     } else {
-        append_warning(out, sqlstate::kNoActiveSqlTransaction, "there is no transaction in progress");
+        append_warning(out, sqlstate::kNoActiveSqlTransaction,
+                       "there is no transaction in progress");
     }
     append_command_complete(out, command_tag(statement.verb));
     return Outcome::answered;
@@ -126,9 +128,9 @@ VirtualBlock::Outcome VirtualBlock::execute_open(const TransactionStatement& sta
 VirtualBlock::Outcome VirtualBlock::execute_failed(const TransactionStatement& statement,
                                                    std::string& out) {
     if (statement.verb == TransactionVerb::rollback_to) {
-        append_error(out, {.sqlstate = sqlstate::kInvalidSavepointSpecification,
-                           .message = "savepoint \"" + printed_name(statement.name) +
-                                      "\" does not exist"});
+        append_error(
+            out, {.sqlstate = sqlstate::kInvalidSavepointSpecification,
+                  .message = "savepoint \"" + printed_name(statement.name) + "\" does not exist"});
         return Outcome::refused;
     }
     if (chains(statement.verb)) {

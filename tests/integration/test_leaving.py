@@ -141,6 +141,18 @@ def test_fire_and_forget_is_stored(postgres, proxy, connect, data):
     until(lambda: rows(postgres) == [("1",)], within=3, what="the row is there")
 
 
+@needs_proxy
+@pytest.mark.parametrize("form", ["a query", "a block", "a block by batches", "a copy"])
+def test_fire_and_forget_a_hundred_times_loses_nothing(postgres, proxy, connect, form):
+    """One after the other on a warm backend, so that no one waits for anything."""
+    connect(proxy).query("select 1")
+    for i in range(100):
+        session = connect(proxy)
+        session.send(FIRE_AND_FORGET[form] + X)
+        session.close()
+        until(lambda stored=i + 1: len(rows(postgres)) == stored, within=3, what=f"row {i + 1}")
+
+
 def test_a_client_that_only_stops_sending_reads_all_its_answers(proxy, connect):
     session = connect(proxy)
     session.send(Q("select pg_sleep(0.1)"), query_batch("select 2"), Q("select 3"))

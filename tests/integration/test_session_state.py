@@ -83,7 +83,7 @@ def others_see_nothing(proxy, connect):
         session.query("rollback")
 
 
-# State that no text shows is lost at the end of its transaction: documented, and never given to others.
+# State that no text shows is lost at the end of its transaction, and never given to others.
 HIDDEN = ["set in a do block"]
 
 

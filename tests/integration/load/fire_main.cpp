@@ -1,6 +1,8 @@
 // pgb_fire: transactions that never send COMMIT must never commit, whatever strikes them. See
 // README.md.
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -69,10 +71,10 @@ private:
 
 void Fire::make_tables() {
     for (const std::string_view table : {"fire", "fire_control"}) {
-        const std::string name(table);
-        const auto made =
-            inspector_.column("drop table if exists " + name + "; create table " + name +
-                              " (id bigint, style text); grant all on " + name + " to public");
+        const auto made = inspector_.column(
+            fmt::format("drop table if exists {0}; create table {0} (id bigint, style text); "
+                        "grant all on {0} to public",
+                        table));
         if (made) continue;
         std::fprintf(stderr, "pgb_fire: %s\n", made.error().message.c_str());
         std::exit(2);
@@ -186,7 +188,7 @@ nlohmann::json Fire::run() {
 }  // namespace
 }  // namespace pgb::load
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
     CLI::App app("BEGIN and INSERT under random cancels and timeouts, without COMMIT.");
     pgb::load::FireOptions options;
     app.add_option("--host", options.target.host, "proxy: address or socket directory");
@@ -208,4 +210,8 @@ int main(int argc, char** argv) {
     pgb::load::Fire fire(options);
     std::printf("%s\n", fire.run().dump().c_str());
     return 0;
+} catch (...) {
+    // Nothing of ours throws; the libraries for options and JSON might.
+    std::fputs("pgb_fire: ended by an exception\n", stderr);
+    return 1;
 }

@@ -147,7 +147,7 @@ nlohmann::json Torture::prove_capacity() {
 }  // namespace
 }  // namespace pgb::load
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
     CLI::App app("Transactions of random outcome.");
     pgb::load::TortureOptions options;
     app.add_option("--host", options.target.host, "address or socket directory");
@@ -168,4 +168,8 @@ int main(int argc, char** argv) {
     result["capacity"] = torture.prove_capacity();
     std::printf("%s\n", result.dump().c_str());
     return 0;
+} catch (...) {
+    // Nothing of ours throws; the libraries for options and JSON might.
+    std::fputs("pgb_torture: ended by an exception\n", stderr);
+    return 1;
 }

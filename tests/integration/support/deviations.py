@@ -44,8 +44,8 @@ LOGIN_REFUSED_EARLY = Deviation(
 )
 LEFT_IN_COPY = Deviation(
     "end of the stream inside COPY",
-    "A client that stops sending inside COPY FROM STDIN is told that its COPY failed (57014); "
-    "PostgreSQL says 08006 and 08P01. Nothing is stored in either case.",
+    "The connection of a client that stops sending inside COPY FROM STDIN is closed without a "
+    "word; PostgreSQL says 08006 and 08P01 first. Nothing is stored in either case.",
 )
 NEWER_PROTOCOL = Deviation(
     "protocol 3.2",

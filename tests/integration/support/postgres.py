@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import threading
 
-from .waiting import free_port, until
+from .waiting import free_port, until, until_none
 from .wire import Address, ServerError, Session
 
 DATABASE = "bulkhead"
@@ -264,8 +264,8 @@ class Postgres:
 
     def settle(self, within=5.0):
         """Waits until nobody works and no lock is held."""
-        until(lambda: not self.busy(), within, "no session works any more")
-        until(lambda: not self.locks(), within, "no lock is held any more")
+        until_none(self.busy, within, "no session works any more")
+        until_none(self.locks, within, "no lock is held any more")
 
     def empty_tables(self):
         self.sql("truncate t, k, late, served, slow_commit restart identity")

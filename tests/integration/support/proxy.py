@@ -12,7 +12,7 @@ import urllib.error
 import urllib.request
 
 from .metrics import Metrics
-from .waiting import PATIENCE, free_port, until
+from .waiting import PATIENCE, free_port, until, until_none
 from .wire import Address
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -193,7 +193,7 @@ class Proxy:
         """Nothing is counted, nothing works in PostgreSQL, no lock is held, and the process is the
         same."""
         assert self.process.poll() is None, f"exit {self.process.returncode}:\n{self.log()[-3000:]}"
-        until(lambda: not self.metrics().held(), within, "running = waiting = pinned = 0")
+        until_none(lambda: self.metrics().held(), within, "running = waiting = pinned = 0")
         self.postgres.settle(within)
         until(
             lambda: self.resources()[0] <= self._at_start[0] + FD_SLACK + self._backends_max(),

@@ -25,6 +25,20 @@ def until(condition, within=5.0, what="the condition"):
         time.sleep(0.004)
 
 
+def until_none(fetch, within=5.0, what="nothing"):
+    """Polls until `fetch()` returns nothing; fails with what was still there."""
+    left = []
+
+    def gone():
+        left[:] = [fetch()]
+        return not left[0]
+
+    try:
+        until(gone, within, what)
+    except Late:
+        raise Late(f"{what}: after {within * PATIENCE:g} s still {left[0]!r}") from None
+
+
 def free_port():
     """A TCP port that was free a moment ago. The file needs a number, so a race is possible."""
     with socket.socket() as probe:

@@ -1,0 +1,133 @@
+"""The two proxies with the same number of backends, each in a session of its own, in front of one PostgreSQL."""
+
+import os
+import pathlib
+import pwd
+import shutil
+import subprocess
+import tempfile
+
+from bed import Proxy, binary, postgres_module
+from support.waiting import free_port, until
+from support.wire import Address, Session
+
+USER, DATABASE = "alice", postgres_module.DATABASE
+
+PGBOUNCER_INI = """
+[databases]
+* = host={server_host} port={server_port}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = {port}
+unix_socket_dir = {directory}
+auth_type = trust
+auth_file = {directory}/users
+pool_mode = transaction
+default_pool_size = {backends}
+max_client_conn = 1000
+ignore_startup_parameters = extra_float_digits
+"""
+
+
+class PgBouncer:
+    """Debian's PgBouncer with its default settings, pooling by transaction. It refuses to run as root."""
+
+    def __init__(self, server_host, server_port, backends):
+        self.port = free_port()
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="pgbulkhead-bouncer-", dir="/tmp"))
+        self.directory.chmod(0o755)
+        (self.directory / "users").write_text(f'"{USER}" ""\n')
+        file = self.directory / "pgbouncer.ini"
+        file.write_text(PGBOUNCER_INI.format(server_host=server_host, server_port=server_port, port=self.port,
+                                             directory=self.directory, backends=backends))
+        identity = {}
+        if os.getuid() == 0:
+            user = pwd.getpwnam("postgres")
+            os.chown(self.directory, user.pw_uid, user.pw_gid)
+            identity = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+        with open(self.directory / "log", "ab") as log:
+            self.process = subprocess.Popen([shutil.which("pgbouncer") or "/usr/sbin/pgbouncer", str(file)], stdout=log,
+                                            stderr=log, cwd="/", start_new_session=True, **identity)
+        until(lambda: answers(self.port), within=10, what="PgBouncer answers")
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(10)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class Bulkhead(Proxy):
+    """pgbulkhead with as many permits as PgBouncer has backends, and a queue for all other clients."""
+
+    def __init__(self, server, server_host, backends):
+        changes = {
+            # One backend of the pool is set aside for housekeeping.
+            "databases": {"*": {"conninfo": f"host={server_host} port={server.port}", "pool_size": backends + 1}},
+            "workloads": [{"name": "default", "concurrency": backends, "queue": 1000, "queue_wait": "10s"}],
+        }
+        super().__init__(server, changes, start=False)
+        with open(self.directory / "log", "ab") as log:
+            self.process = subprocess.Popen([str(binary()), "run", "-c", str(self.file)], stdout=log, stderr=log,
+                                            cwd="/", start_new_session=True)
+        until(lambda: answers(self.port), within=10, what="pgbulkhead answers")
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(30)
+        self.remove()
+
+
+class Direct:
+    """PostgreSQL itself, for comparison: it has no proxy's cost."""
+
+    def __init__(self, server):
+        self.port, self.directory, self.process = server.port, server.directory, None
+
+
+def answers(port):
+    try:
+        session = Session(Address("127.0.0.1", port), {"user": USER, "database": DATABASE})
+    except OSError:
+        return False
+    session.terminate()
+    return True
+
+
+def warm_up(peer):
+    """All backends are opened, and the memory of both sides is touched, before anything is measured."""
+    pgbench("-n", "-S", "-c", "32", "-j", "2", "-t", "50", "-h", "127.0.0.1", "-p", str(peer.port), "-U", USER,
+            DATABASE)
+
+
+def pgbench(*command):
+    subprocess.run(["pgbench", *command], check=True, capture_output=True)
+
+
+class Peers:
+    """Made on first use: a proxy for each number of backends and each transport, which both legs share."""
+
+    def __init__(self, server):
+        self._server = server
+        self._made = {}
+
+    def get(self, name, transport, backends):
+        if name == "direct":
+            return Direct(self._server)
+        key = (name, transport, backends)
+        if key not in self._made:
+            host = self._server.directory if transport == "unix" else "127.0.0.1"
+            if name == "pgbouncer":
+                self._made[key] = PgBouncer(host, self._server.port, backends)
+            else:
+                self._made[key] = Bulkhead(self._server, host, backends)
+            warm_up(self._made[key])
+        return self._made[key]
+
+    def fill_database(self, scale):
+        pgbench("-i", "-q", "-s", str(scale), "-h", str(self._server.directory), "-p", str(self._server.port),
+                "-U", USER, DATABASE)
+        self._server.sql("vacuum analyze")
+
+    def stop(self):
+        for peer in self._made.values():
+            peer.stop()
