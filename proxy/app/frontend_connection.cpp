@@ -158,7 +158,12 @@ void FrontendConnection::deliver_eof() {
 }
 
 void FrontendConnection::update_reading() {
+    // Nothing waits anywhere: the rule, and decided by what is at hand.
+    const bool calm = input_.empty() && output_.empty() && !eof_ &&
+                      (backend_ == nullptr || backend_->unsent() == 0);
+    if (calm && reads_freely_) return;
     if (is_dead() || broken_ || !socket_.is_open()) return;
+    reads_freely_ = calm;
     const config::Limits& limits = server_.config().limits;
     const bool full = input_.size() - input_at_ >= limits.max_message_buffer + kReadAhead;
     const bool backend_full = backend_ != nullptr && backend_->unsent() > limits.high_watermark;

@@ -5,6 +5,7 @@
 
 #include "protocol/sql_scanner.h"
 #include "proxy/session/harmless_words.h"
+#include "proxy/session/plain_text.h"
 
 namespace pgb {
 
@@ -54,11 +55,18 @@ bool names(const SqlToken& token, std::string_view function) {
     return std::ranges::equal(token.text, function, {}, folded);
 }
 
-// Anywhere in a name or literal: the temporary schema of any backend (pg_temp_3), and a search_path
-// that begins with it, make what is created there temporary.
+constexpr std::string_view kTemporarySchema = "pg_temp";
+
+// pg_temp, and the real name of a backend's own: pg_temp_3.
+bool is_temporary_schema(const SqlToken& token) {
+    const std::string_view name = name_of(token).substr(0, kTemporarySchema.size());
+    return std::ranges::equal(name, kTemporarySchema, {}, folded);
+}
+
+// A search_path that is given as a literal.
 bool mentions_temporary_schema(const SqlToken& token) {
-    constexpr std::string_view kSchema = "pg_temp";
-    return !std::ranges::search(token.text, kSchema, {}, folded).empty();
+    return token.kind == SqlTokenKind::string &&
+           !std::ranges::search(token.text, kTemporarySchema, {}, folded).empty();
 }
 
 /// Reads one text, statement by statement.
@@ -110,7 +118,9 @@ private:
         advance();
         bool discards_all = false;
         bool declares = false;
-        if (first.is("set")) {
+        sets_ = first.is("set");
+        updates_ = updates_ || first.is("update");
+        if (sets_) {
             read_set();
         } else if (first.is("prepare")) {
             read_prepare();
@@ -166,8 +176,16 @@ private:
              previous_.is("local") || previous_.is("global"))) {
             effect_.pins = true;
         }
-        if (mentions_temporary_schema(token_)) effect_.pins = true;
-        if (is_name(token_) && !is_other(previous_, '.')) before_chain_ = previous_;
+        if (sets_ && mentions_temporary_schema(token_)) effect_.pins = true;
+        if (!is_name(token_)) return look_at_sign();
+        if (is_temporary_schema(token_)) effect_.pins = true;
+        // An UPDATE of this view is a SET, also inside a WITH.
+        if (token_.is("update")) updates_ = true;
+        if (updates_ && names(token_, "pg_settings")) effect_.pins = true;
+        if (!is_other(previous_, '.')) before_chain_ = previous_;
+    }
+
+    void look_at_sign() {
         if (is_other(token_, '.') && is_name(previous_)) {
             schema_is_catalog_ = names(previous_, "pg_catalog");
         }
@@ -208,6 +226,7 @@ private:
             if (is_other(token, '(')) ++depth;
             if (is_other(token, ')') && --depth == 0) break;
             if (token.kind == SqlTokenKind::comma && depth == 1) ++commas;
+            if (mentions_temporary_schema(token)) return false;
             before_last = last;
             last = token;
         }
@@ -221,12 +240,15 @@ private:
     SqlToken before_chain_;  // what stands before the first part of a dotted name
     TextEffect effect_;
     bool schema_is_catalog_ = false;
+    bool sets_ = false;     // the statement is a SET
+    bool updates_ = false;  // an UPDATE stands somewhere before
     bool broken_ = false;
 };
 
 }  // namespace
 
 TextEffect effect_of(std::string_view text, bool whole) {
+    if (whole && is_plain_text(text)) return {};
     TextEffect effect = Reader(text).read();
     if (!whole) effect.resets = true;
     return effect;
