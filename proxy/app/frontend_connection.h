@@ -153,7 +153,7 @@ private:
     bool readable_ = false;
     bool writable_ = false;
     bool eof_ = false;
-    bool reads_freely_ = true;  // watched for reading and nothing else
+    bool reads_freely_ = true;    // watched for reading and nothing else
     bool broken_ = false;         // reads and writes are of no use any more
     bool reset_pending_ = false;  // and the session was not told yet
     bool close_when_flushed_ = false;

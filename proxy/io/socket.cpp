@@ -61,9 +61,8 @@ WriteResult write_fd(int fd, std::span<const std::string_view> segments) {
     constexpr int kFlags = MSG_NOSIGNAL | MSG_DONTWAIT;
     for (;;) {
         // One run of bytes is the rule; send() spares the kernel the copy of two headers.
-        const ssize_t count = used == 1
-                                  ? send(fd, vectors[0].iov_base, vectors[0].iov_len, kFlags)
-                                  : sendmsg(fd, &message, kFlags);
+        const ssize_t count = used == 1 ? send(fd, vectors[0].iov_base, vectors[0].iov_len, kFlags)
+                                        : sendmsg(fd, &message, kFlags);
         if (count > 0) return {IoStatus::bytes, static_cast<std::size_t>(count)};
         if (count == 0 || would_block(errno)) return {IoStatus::would_block};
         if (errno != EINTR) return {IoStatus::error, 0, errno};

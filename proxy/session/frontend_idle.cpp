@@ -242,19 +242,35 @@ bool Session::idle_bind(const Frame& frame, Outbox& out) {
     const BindRequest bind = parse_bind(frame.body(), frame.body_is_whole());
     const LocalStatement* statement = local_statement(bind.statement);
     std::string& reply = out.scratch();
-    if (statement != nullptr && bind.well_formed() && bind.portal.empty() &&
-        bind.parameter_count == 0 && block_.is_local(statement->view(), {})) {
+    const bool failed = block_.state() == VirtualBlock::State::failed;
+    // In a failed block PostgreSQL binds what ends it, and not even an empty statement.
+    const bool bindable = statement != nullptr &&
+                          !(failed && statement->verb == TransactionVerb::empty) &&
+                          block_.is_local(statement->view(), {});
+    if (bindable && bind.well_formed() && bind.portal.empty() && bind.parameter_count == 0) {
         local_portal_ = *statement;
         append_bind_complete(reply);
         out.to_frontend(reply);
         return true;
     }
-    if (block_.state() == VirtualBlock::State::failed) {
+    if (!failed) return ask(false, out);
+    if (statement == nullptr && !may_be_prepared(bind.statement)) {
+        append_error(reply,
+                     {.sqlstate = sqlstate::kInvalidSqlStatementName,
+                      .message = bind.statement.empty()
+                                     ? "unnamed prepared statement does not exist"
+                                     : "prepared statement \"" + std::string(bind.statement) +
+                                           "\" does not exist"});
+    } else {
         append_in_failed_block(reply);
-        fail_batch(reply, out);
-        return true;
     }
-    return ask(false, out);
+    fail_batch(reply, out);
+    return true;
+}
+
+// Whether a backend that this session keeps could know a statement of that name.
+bool Session::may_be_prepared(std::string_view name) const {
+    return has_backend_ && (name.empty() || (pins_ & kPinNamedStatement) != 0);
 }
 
 bool Session::idle_describe(const Frame& frame, Outbox& out) {

@@ -65,7 +65,7 @@ bool Session::take_lent(const Frame& frame, const Turn& turn, Outbox& out) {
         return true;
     }
     if (must_wait(turn)) return false;
-    if (!refusal_.empty()) return deny_pin(frame, out);
+    if (!refusal_.empty()) return deny_pin(frame, turn, out);
     switch (*type) {
         case FrontendType::query: {
             const QueryRequest query = parse_query(frame.body(), frame.body_is_whole());
@@ -140,6 +140,8 @@ bool Session::lent_text(std::string_view name, std::string_view text, bool whole
     }
     judged_.reset();
     if (effect.pins) pins_ |= kPinSessionState;
+    // What is made behind a DISCARD ALL of the same lease is not discarded by it.
+    if (effect.pins || !name.empty()) lease_.discard_all_sent = false;
     if (effect.resets) lease_.reset_needed = true;
     if (effect.forgets_statements) book_->begin_prepared = 0;
     if (effect.discards_all) lease_.discard_all_sent = true;
@@ -154,6 +156,7 @@ bool Session::lent_parse(const Frame& frame, Outbox& out) {
     if (!lent_text(parse.name, parse.text, frame.body_is_whole(), out)) return false;
     if (parse.name.empty()) {
         lease_.unnamed_parsed = lease_.unnamed_unbound = true;
+        lease_.unnamed_kept = false;
         local_statement_.reset();
     } else {
         pins_ |= kPinNamedStatement;
@@ -192,7 +195,7 @@ void Session::guard_unnamed(Outbox& out) {
     lease_.unnamed_parsed = true;
 }
 
-bool Session::deny_pin(const Frame& frame, Outbox& out) {
+bool Session::deny_pin(const Frame& frame, const Turn& turn, Outbox& out) {
     judged_.reset();
     if (ledger_.unsynced()) {
         // Part of the batch was sent: it is ended on the server, and its failure is told when
@@ -216,6 +219,7 @@ bool Session::deny_pin(const Frame& frame, Outbox& out) {
         fail_batch(reply, out);
     }
     state_ = SessionState::settling;
+    settle(turn, out);
     return true;
 }
 

@@ -81,6 +81,7 @@ void Session::on_backend_ready(BackendBook& book, const Turn& turn, Outbox& out)
     // A backend kept by a pin still has the unnamed statement of the session's last batch.
     lease_.unnamed_parsed = has_backend_;
     lease_.unnamed_unbound = (pins_ & kPinUnnamedStatement) != 0;
+    lease_.unnamed_kept = lease_.unnamed_unbound;
     has_backend_ = true;
     local_portal_.reset();
     std::string& prefix = out.scratch();

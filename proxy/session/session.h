@@ -71,12 +71,14 @@ struct Lease {
     bool begin_prepares = false;    ///< the next own ParseComplete confirms a BEGIN statement
     bool unnamed_parsed = false;    ///< the backend has this session's unnamed statement
     bool unnamed_unbound = false;   ///< it was not bound yet: a later batch may want it
+    bool unnamed_kept = false;      ///< it is of an earlier batch, for which the backend was kept
     bool flushed = false;           ///< the proxy asked for held replies; once is enough
     bool aborted = false;           ///< the batch of a frontend that has gone was ended
     bool muted = false;             ///< what the backend says from here on is about that
     std::uint32_t sync_points = 0;  ///< forwarded since the permit was granted
     Instant granted_at;
     Instant cancelled_at = Instant::never();  ///< when the proxy itself cancelled
+    Instant cancel_again_at = Instant::never();
 };
 
 /// One frontend connection after login: decides what each message of either side means, when a
@@ -151,6 +153,7 @@ private:
     bool idle_query(const Frame& frame, Outbox& out);
     bool idle_parse(const Frame& frame, Outbox& out);
     bool idle_bind(const Frame& frame, Outbox& out);
+    [[nodiscard]] bool may_be_prepared(std::string_view name) const;
     bool idle_describe(const Frame& frame, Outbox& out);
     bool idle_execute(const Frame& frame, Outbox& out);
     bool idle_close(const Frame& frame, Outbox& out);
@@ -169,7 +172,7 @@ private:
     bool lent_text(std::string_view name, std::string_view text, bool whole, Outbox& out);
     bool lent_parse(const Frame& frame, Outbox& out);
     bool lent_bind(const Frame& frame, Outbox& out);
-    bool deny_pin(const Frame& frame, Outbox& out);
+    bool deny_pin(const Frame& frame, const Turn& turn, Outbox& out);
     void guard_unnamed(Outbox& out);
     void forward(const Frame& frame, Owed owed, Outbox& out);
     void pass(const Frame& frame, Outbox& out);

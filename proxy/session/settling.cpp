@@ -6,11 +6,21 @@
 
 namespace pgb {
 
+namespace {
+// Longer than a server takes from one statement to the next, unless it is overloaded; then the next
+// cancel finds it.
+constexpr Duration kCancelInterval = std::chrono::milliseconds(200);
+}  // namespace
+
 void Session::check_over(const Turn& turn, Outbox& out) {
     if (!lease_.worked || !ledger_.settled() || ledger_.unsynced()) return;
     if (status_ != TransactionStatus::idle) return;
     if (frontend_framer_.in_message() && frontend_rest_ == Rest::forward) return;
     if (backend_framer_.in_message()) return;
+    if (lease_.unnamed_kept && lease_.unnamed_parsed && lease_.error_seen) {
+        // The batch that was to bind it failed; the statement is still there to be bound.
+        lease_.unnamed_unbound = true;
+    }
     state_ = SessionState::settling;
     own_work_ = OwnWork::none;
     settle(turn, out);
@@ -163,8 +173,12 @@ void Session::await_or_cancel(const Turn& turn, Outbox& out) {
         return;
     }
     if (lease_.cancelled_at.is_never()) {
-        lease_.cancelled_at = turn.now;
-        if (lease_.cancel_in_flight) return;
+        lease_.cancelled_at = lease_.cancel_again_at = turn.now;
+    }
+    // A cancel that arrives before the server has read the statement has no effect: it is sent
+    // again until one has.
+    if (turn.now >= lease_.cancel_again_at && !lease_.cancel_in_flight) {
+        lease_.cancel_again_at = turn.now + kCancelInterval;
         lease_.cancel_in_flight = true;
         out.decide(Decision::cancel_backend);
         return;

@@ -220,7 +220,7 @@ def test_a_cancel_never_hits_the_next_user_of_the_backend(one_backend):
         end = time.monotonic() + 5
         while time.monotonic() < end:
             session.send(Q("select pg_sleep(0.003)"))
-            time.sleep(rng.random() * 0.008)
+            time.sleep(rng.random() * 0.008)  # lint: a random moment
             session.cancel()
             got = codes(session.until("Z"))
             assert got == ["T", "D", "C", "Z"] or got[-2:] == ["57014", "Z"]
@@ -236,7 +236,7 @@ def test_a_client_that_cancels_and_leaves_harms_nobody(one_backend, postgres):
         for _ in range(40):
             session = Session(one_backend.address, {"user": "alice", "database": DATABASE})
             session.send(Q("select pg_sleep(0.01)"))
-            time.sleep(rng.random() * 0.01)
+            time.sleep(rng.random() * 0.01)  # lint: a random moment
             session.cancel()
             rng.choice([Session.terminate, Session.close, Session.reset_connection])(session)
         before = rival.rounds

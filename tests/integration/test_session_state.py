@@ -205,6 +205,34 @@ def test_one_pin_too_many_is_refused_and_the_session_lives(postgres, new_proxy, 
 
 
 @needs_proxy
+@pytest.mark.parametrize("last", [Q("listen x"), P("select 3", "named") + S], ids=["query", "batch"])
+def test_a_pin_too_many_inside_a_block_rolls_it_back(postgres, new_proxy, connect, last):
+    """The transaction is over in PostgreSQL at once; the session is in a failed block."""
+    proxy = new_proxy(postgres, {"databases": {"*": {"pool_size": 2, "pool_wait": "1s"}}})
+    first, second = connect(proxy), connect(proxy)
+    first.ask(P("select 1", "named"), S)
+    second.ask(Q("begin"), Q("insert into t values (1)"), ready=2)
+    got = second.ask(last)
+    assert [msg.kind for msg in got] == ["E", "Z"] and got[-1].status() == "E"
+    assert hints(got[0].fields())["reason"] == "pin_limit"
+    until(lambda: not postgres.busy(), what="the transaction was rolled back")
+    assert second.ask(Q("commit"))[0].tag() == "ROLLBACK"
+    assert second.value("select count(*) from t") == "0"
+
+
+@needs_proxy
+def test_a_pin_too_many_inside_a_batch_undoes_the_batch(postgres, new_proxy, connect):
+    proxy = new_proxy(postgres, {"databases": {"*": {"pool_size": 2, "pool_wait": "1s"}}})
+    first, second = connect(proxy), connect(proxy)
+    first.ask(P("select 1", "named"), S)
+    got = second.ask(
+        P("insert into t values (1)"), B(), E(), P("select 3", "named"), B(statement="named"), E(), S
+    )
+    assert [msg.kind for msg in got] == ["1", "2", "C", "E", "Z"] and got[-1].status() == "I"
+    assert second.value("select count(*) from t") == "0"
+
+
+@needs_proxy
 def test_pins_always_leave_a_backend_for_the_others(postgres, new_proxy, connect):
     proxy = new_proxy(postgres, {"databases": {"*": {"pool_size": 2, "pool_wait": "1s"}}})
     for _ in range(3):

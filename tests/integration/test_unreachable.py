@@ -7,7 +7,7 @@ import pytest
 
 from support.lanes import check_lost, hints
 from support.messages import Q, only_error, shape
-from support.waiting import PATIENCE, Stopwatch, free_port, until
+from support.waiting import PATIENCE, Stopwatch, free_port, until, until_none
 from support.wire import ServerError, Session
 
 pytestmark = pytest.mark.needs_proxy
@@ -131,6 +131,8 @@ def test_a_right_that_is_lost_after_the_login_is_told_by_the_statement(
     session.query("select 1")
     postgres.sql("alter role fleeting nologin")
     postgres.end_backends()
+    own = "select pid from pg_stat_activity where usename = 'fleeting'"
+    until_none(lambda: postgres.sql(own), what="its backends have gone")
     fields = only_error(session.ask(Q("select 1")))
     assert fields["C"] == "28000"
     postgres.sql("alter role fleeting login")

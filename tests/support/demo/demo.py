@@ -40,7 +40,7 @@ def heading(text):
 
 
 def budgets(server, concurrency, queue, queue_wait):
-    """The budgets file. One backend of the pool is set aside for housekeeping."""
+    """The budgets file. One backend of the pool is left for whoever needs one of its own."""
     return {
         "databases": {"*": {
             "conninfo": f"host={server.directory} port={server.port}",

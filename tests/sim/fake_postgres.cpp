@@ -1,0 +1,452 @@
+#include "tests/sim/fake_postgres.h"
+
+#include "protocol/error_response.h"
+#include "protocol/rows.h"
+#include "protocol/transaction_statement.h"
+#include "protocol/writer.h"
+
+namespace pgb::sim {
+
+namespace {
+
+std::uint32_t length_at(std::string_view bytes) {
+    std::uint32_t value = 0;
+    for (std::size_t i = 1; i < 5; ++i) {
+        value = value << 8 | static_cast<unsigned char>(bytes[i]);
+    }
+    return value;
+}
+
+std::string first_string(std::string_view body) {
+    return std::string(body.substr(0, body.find('\0')));
+}
+
+bool ends_failed_block(const std::string& text) {
+    const TransactionVerb verb = parse_transaction_statement(text).verb;
+    return verb == TransactionVerb::commit || verb == TransactionVerb::rollback ||
+           verb == TransactionVerb::rollback_to || verb == TransactionVerb::end_ ||
+           verb == TransactionVerb::abort_;
+}
+
+std::deque<std::string> split(const std::string& text) {
+    std::deque<std::string> statements;
+    std::size_t at = 0;
+    while (at < text.size()) {
+        const std::size_t end = std::min(text.find("; ", at), text.size());
+        if (end > at) statements.push_back(text.substr(at, end - at));
+        at = end + 2;
+    }
+    return statements;
+}
+
+constexpr std::string_view kAborted = "current transaction is aborted";
+
+}  // namespace
+
+std::string tag_of(const std::string& text) {
+    const std::size_t dashes = text.find("-- ");
+    if (dashes != text.npos) return text.substr(dashes + 3);
+    const std::size_t end = text.rfind('\'');
+    if (end == text.npos || end == 0) return "";
+    const std::size_t begin = text.rfind('\'', end - 1);
+    return text.substr(begin + 1, end - begin - 1);
+}
+
+std::string FakePostgres::take_output(std::size_t most) {
+    std::string part = sent_.substr(0, most);
+    sent_.erase(0, part.size());
+    return part;
+}
+
+bool FakePostgres::works() const {
+    if (dead_) return false;
+    if (work_ && !work_->statements.empty()) {
+        const std::string& text = work_->statements.front();
+        if (text != "DISCARD ALL" && text != "ROLLBACK") return true;
+    }
+    return block_ != Block::none || !pending_rows_.empty() || mode_ == Mode::copying_in;
+}
+
+std::string FakePostgres::why_not_clean() const {
+    if (dead_) return "";
+    if (work_) return "a statement runs";
+    if (!input_.empty()) return "something is unread";
+    if (!held_.empty() || !sent_.empty()) return "something is owed";
+    if (mode_ != Mode::reading) return "it skips to Sync or copies";
+    if (block_ != Block::none || implicit_) return "a transaction is open";
+    if (!dirt_.empty()) return "the state of " + dirt_ + " is still there";
+    for (const auto& [name, text] : statements_) {
+        if (!name.empty() && !name.starts_with("pgb_")) return "the statement " + name;
+    }
+    return "";
+}
+
+std::optional<FakePostgres::Message> FakePostgres::next_message() {
+    if (input_.size() < 5) return {};
+    const std::uint32_t size = length_at(input_) + 1;
+    if (input_.size() < size) return {};
+    Message message{input_[0], input_.substr(5, size - 5)};
+    input_.erase(0, size);
+    return message;
+}
+
+void FakePostgres::run(Instant now) {
+    now_ = now;
+    while (!dead_) {
+        if (work_) {
+            if (now < busy_until_) return;
+            go_on();
+            continue;
+        }
+        const std::optional<Message> message = next_message();
+        if (!message) break;
+        take(*message);
+    }
+    if (eof_ && !dead_ && !work_) die(false);
+}
+
+void FakePostgres::take(const Message& message) {
+    if (mode_ == Mode::copying_in) return take_in_copy(message);
+    if (message.type == 'S') return sync();
+    if (mode_ == Mode::skipping) return;
+    switch (message.type) {
+        case 'Q': statements_.erase(""); return start(split(first_string(message.body)), true);
+        case 'F': return function_call();
+        case 'X': return die(false);
+        case 'H': return flush();
+        case 'd':
+        case 'c':
+        case 'f': return;
+        default: return take_extended(message);
+    }
+}
+
+void FakePostgres::take_extended(const Message& message) {
+    implicit_ = true;
+    switch (message.type) {
+        case 'P': return parse(message.body);
+        case 'B': return bind(message.body);
+        case 'D': return describe(message.body);
+        case 'C': {
+            const std::string name = message.body.substr(1, message.body.size() - 2);
+            (message.body[0] == 'S' ? statements_ : portals_).erase(name);
+            return send('3', "");
+        }
+        case 'E': {
+            const auto portal = portals_.find(first_string(message.body));
+            if (portal == portals_.end()) return fail("34000", "no such portal");
+            return start({portal->second}, false);
+        }
+        default:
+            books_.complain("a message that no client sends reached a server");
+            die(true);
+    }
+}
+
+void FakePostgres::take_in_copy(const Message& message) {
+    switch (message.type) {
+        case 'S':
+        case 'H': return;
+        case 'd':
+            if (cancel_pending_) return fail("57014", "canceling statement due to user request");
+            if (message.body == "bad") return fail("22P04", "bad row " + copy_tag_);
+            pending_rows_.push_back(message.body);
+            books_.on_execute(message.body, block_ == Block::open);
+            return;
+        case 'c': return end_copy();
+        case 'f': return fail("57014", "COPY from stdin failed");
+        default:
+            send_error("ERROR", "08P01", "unexpected message type during COPY");
+            die(true);
+    }
+}
+
+void FakePostgres::end_copy() {
+    mode_ = Mode::reading;
+    work_ = std::move(parked_);
+    parked_.reset();
+    complete("COPY 1");
+    work_->statements.pop_front();
+    busy_until_ = now_;
+}
+
+void FakePostgres::parse(const std::string& body) {
+    const std::string name = first_string(body);
+    const std::string text = first_string(std::string_view(body).substr(name.size() + 1));
+    if (block_ == Block::failed && !ends_failed_block(text)) return fail("25P02", kAborted);
+    if (!name.empty() && statements_.contains(name)) return fail("42P05", "already exists");
+    statements_[name] = text;
+    send('1', "");
+}
+
+void FakePostgres::bind(const std::string& body) {
+    const std::string portal = first_string(body);
+    const std::string name = first_string(std::string_view(body).substr(portal.size() + 1));
+    const auto statement = statements_.find(name);
+    if (statement == statements_.end()) return fail("26000", "no such statement");
+    if (block_ == Block::failed && !ends_failed_block(statement->second)) {
+        return fail("25P02", kAborted);
+    }
+    portals_[portal] = statement->second;
+    send('2', "");
+}
+
+void FakePostgres::describe(const std::string& body) {
+    const std::string name = body.substr(1, body.size() - 2);
+    const auto& known = body[0] == 'S' ? statements_ : portals_;
+    const auto found = known.find(name);
+    if (found == known.end()) return fail(body[0] == 'S' ? "26000" : "34000", "not there");
+    check_owner(tag_of(found->second));
+    if (body[0] == 'S') send('t', std::string(2, '\0'));
+    if (found->second.starts_with("select")) {
+        append_text_row_description(held_, {"value"});
+    } else {
+        send('n', "");
+    }
+}
+
+void FakePostgres::function_call() {
+    if (block_ == Block::failed) {
+        send_error("ERROR", "25P02", kAborted);
+        return ready();
+    }
+    send('V', std::string("\xff\xff\xff\xff"));
+    end_work();
+}
+
+void FakePostgres::sync() {
+    mode_ = Mode::reading;
+    implicit_ = false;
+    if (block_ == Block::none) {
+        commit();
+        portals_.clear();
+    }
+    ready();
+}
+
+void FakePostgres::start(std::deque<std::string> statements, bool simple) {
+    work_ = Work{std::move(statements), simple};
+    cancel_pending_ = false;
+    busy_until_ = now_;
+    if (work_->statements.empty()) {
+        send('I', "");
+        end_work();
+        return;
+    }
+    const std::string& text = work_->statements.front();
+    if (text.find("pg_sleep") != text.npos) {
+        busy_until_ = now_ + std::chrono::milliseconds(1 + dice_.below(60));
+    } else if (dice_.once_in(3)) {
+        busy_until_ = now_ + std::chrono::microseconds(dice_.below(4000));
+    }
+}
+
+// The statement at the front has taken its time.
+void FakePostgres::go_on() {
+    if (work_->statements.empty()) {
+        if (work_->simple) return end_work();
+        work_.reset();
+        return;
+    }
+    const std::string text = work_->statements.front();
+    const bool simple = work_->simple;
+    if (block_ == Block::failed && !ends_failed_block(text)) return fail("25P02", kAborted);
+    if (!execute(text, simple)) return;
+    work_->statements.pop_front();
+    if (dice_.once_in(4)) busy_until_ = now_ + std::chrono::microseconds(dice_.below(3000));
+}
+
+// False: failed, or it goes on with the client's data.
+bool FakePostgres::execute(const std::string& statement, bool simple) {
+    const std::string tag = tag_of(statement);
+    check_owner(tag);
+    bool known = false;
+    const bool done = execute_verb(statement, known);
+    if (known) return done;
+    if (statement.starts_with("select 1/0")) {
+        fail("22012", "division by zero " + tag);
+        return false;
+    }
+    if (statement.starts_with("select")) {
+        if (statement.find("leaves") != statement.npos) dirt_ = tag;
+        if (simple) append_text_row_description(held_, {"value"});
+        send_row(tag);
+        complete("SELECT 1");
+        return true;
+    }
+    if (statement.starts_with("insert")) {
+        books_.on_execute(tag, block_ == Block::open);
+        pending_rows_.push_back(tag);
+        complete("INSERT 0 1");
+        return true;
+    }
+    if (statement.starts_with("copy t from")) {
+        send('G', std::string("\0\0\0", 3));
+        flush();
+        mode_ = Mode::copying_in;
+        copy_tag_ = tag;
+        // Parked until CopyDone; the client's messages are read by run().
+        parked_ = std::move(work_);
+        work_.reset();
+        return false;
+    }
+    if (statement.starts_with("copy t to")) {
+        send('H', std::string("\0\0\0", 3));
+        send('d', tag);
+        send('c', "");
+        complete("COPY 1");
+        return true;
+    }
+    if (statement.starts_with("set ")) {
+        dirt_ = tag;
+        complete("SET");
+        return true;
+    }
+    if (statement == "discard all" || statement == "DISCARD ALL") {
+        if (block_ != Block::none || !pending_rows_.empty()) {
+            fail("25001", "DISCARD ALL cannot run inside a transaction block");
+            return false;
+        }
+        dirt_.clear();
+        statements_.clear();
+        portals_.clear();
+        complete("DISCARD ALL");
+        return true;
+    }
+    books_.complain("a text that no client sends reached a server: " + statement);
+    fail("42601", "syntax error");
+    return false;
+}
+
+bool FakePostgres::execute_verb(const std::string& statement, bool& known) {
+    const TransactionStatement parsed = parse_transaction_statement(statement);
+    known = parsed.verb != TransactionVerb::none;
+    switch (parsed.verb) {
+        case TransactionVerb::begin:
+        case TransactionVerb::start_transaction:
+            if (block_ == Block::none) block_ = Block::open;
+            break;
+        case TransactionVerb::commit:
+        case TransactionVerb::end_: {
+            const bool failed = block_ == Block::failed;
+            if (failed) roll_back(); else commit();
+            block_ = Block::none;
+            complete(failed ? "ROLLBACK" : "COMMIT");
+            return true;
+        }
+        case TransactionVerb::rollback:
+        case TransactionVerb::abort_:
+            roll_back();
+            block_ = Block::none;
+            break;
+        case TransactionVerb::savepoint:
+            if (block_ == Block::open) break;
+            fail("25P01", "SAVEPOINT can only be used in transaction blocks");
+            return false;
+        case TransactionVerb::rollback_to:
+            if (block_ == Block::none) {
+                fail("25P01", "ROLLBACK TO can only be used in transaction blocks");
+                return false;
+            }
+            fail("3B001", "savepoint does not exist");
+            return false;
+        case TransactionVerb::none:
+        case TransactionVerb::empty:
+        case TransactionVerb::commit_and_chain:
+        case TransactionVerb::rollback_and_chain:
+        case TransactionVerb::release:
+        case TransactionVerb::set_transaction:
+        case TransactionVerb::prepare_transaction:
+        case TransactionVerb::commit_prepared:
+        case TransactionVerb::rollback_prepared: break;
+    }
+    if (known) complete(command_tag(parsed.verb));
+    return true;
+}
+
+void FakePostgres::fail(std::string_view sqlstate, std::string_view message) {
+    send_error("ERROR", sqlstate, message);
+    roll_back();
+    if (block_ == Block::open) block_ = Block::failed;
+    if (mode_ == Mode::copying_in) {
+        mode_ = Mode::reading;
+        work_ = std::move(parked_);
+        parked_.reset();
+    }
+    cancel_pending_ = false;
+    const bool simple = work_ && work_->simple;
+    work_.reset();
+    if (simple) return ready();
+    mode_ = Mode::skipping;
+    flush();
+}
+
+void FakePostgres::end_work() {
+    work_.reset();
+    implicit_ = false;
+    if (block_ == Block::none) commit();
+    ready();
+}
+
+void FakePostgres::commit() {
+    for (const std::string& row : pending_rows_) books_.on_commit(row);
+    pending_rows_.clear();
+}
+
+void FakePostgres::roll_back() { pending_rows_.clear(); }
+
+void FakePostgres::ready() {
+    append_ready_for_query(held_, block_ == Block::none   ? TransactionStatus::idle
+                                  : block_ == Block::open ? TransactionStatus::in_block
+                                                          : TransactionStatus::failed);
+    flush();
+}
+
+void FakePostgres::cancel(Instant now) {
+    if (dead_) return;
+    now_ = now;
+    if (mode_ == Mode::copying_in) {
+        cancel_pending_ = true;
+        return;
+    }
+    if (!work_ || work_->statements.empty()) return;
+    const TransactionVerb verb = parse_transaction_statement(work_->statements.front()).verb;
+    if (verb == TransactionVerb::commit || verb == TransactionVerb::end_) return;
+    fail("57014", "canceling statement due to user request");
+}
+
+void FakePostgres::die(bool with_a_word) {
+    if (dead_) return;
+    if (with_a_word) {
+        send_error("FATAL", "57P01", "terminating connection due to administrator command");
+        flush();
+    }
+    roll_back();
+    dead_ = true;
+}
+
+void FakePostgres::send(char type, std::string_view body) {
+    MessageWriter(held_).begin(type).bytes(body).end();
+    if (held_.size() > 8192) flush();
+}
+
+void FakePostgres::send_error(std::string_view severity, std::string_view sqlstate,
+                              std::string_view message) {
+    append_error(held_, {.severity = severity, .sqlstate = sqlstate, .message = message});
+}
+
+void FakePostgres::complete(std::string_view tag) { append_command_complete(held_, tag); }
+void FakePostgres::send_row(std::string_view value) { append_text_row(held_, {value}); }
+
+void FakePostgres::flush() {
+    sent_ += held_;
+    held_.clear();
+}
+
+void FakePostgres::check_owner(const std::string& tag) {
+    const std::string who = session_of(tag);
+    if (who.empty() || dirt_.empty() || session_of(dirt_) == who) return;
+    books_.complain(tag + " ran on the state of " + dirt_);
+}
+
+}  // namespace pgb::sim
