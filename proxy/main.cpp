@@ -1,3 +1,4 @@
+#include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <optional>
@@ -9,8 +10,10 @@
 #include "proxy/cli/check.h"
 #include "proxy/cli/run.h"
 
-int main(int argc, char** argv) {
-    using namespace pgb;
+namespace pgb {
+namespace {
+
+int program(int argc, char** argv) {
     const auto parsed = config::parse_options(argc, argv, kVersion);
     if (const auto* leave = std::get_if<config::Leave>(&parsed)) {
         (leave->exit_code == config::kExitOk ? std::cout : std::cerr) << leave->text;
@@ -27,4 +30,17 @@ int main(int argc, char** argv) {
         case config::Command::check: return check(options, env, std::cout, std::cerr);
     }
     return config::kExitBadUsage;
+}
+
+}  // namespace
+}  // namespace pgb
+
+int main(int argc, char** argv) {
+    // Nothing of ours throws; what a library throws when memory has run out ends here.
+    try {
+        return pgb::program(argc, argv);
+    } catch (...) {
+        std::fputs("pgbulkhead: out of memory\n", stderr);
+        return pgb::config::kExitFailed;
+    }
 }

@@ -24,6 +24,7 @@ PoolSettings pool_settings(const config::DatabaseEntry& entry, std::uint64_t jit
 
 std::vector<PoolWorkload> pool_workloads(const std::vector<config::Workload>& workloads) {
     std::vector<PoolWorkload> result;
+    result.reserve(workloads.size());
     for (const config::Workload& workload : workloads) {
         result.push_back({static_cast<std::uint32_t>(workload.concurrency),
                           static_cast<std::uint32_t>(workload.max_pinned)});
@@ -150,9 +151,9 @@ void Database::on_connect_failed(BackendId id, const ConnectFailure& failure) {
     Pool::Actions actions;
     ConnectTrouble trouble{.sqlstate = failure.sqlstate,
                            .message = failure.message,
+                           .permanent = failure.from_server && is_permanent(failure.sqlstate),
                            .detail = failure.detail,
-                           .hint = failure.hint,
-                           .permanent = failure.from_server && is_permanent(failure.sqlstate)};
+                           .hint = failure.hint};
     pool_.on_connect_failed(id, std::move(trouble), server_.now(), actions);
     carry_out(actions);
 }

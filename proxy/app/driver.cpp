@@ -172,7 +172,7 @@ void FrontendConnection::refuse_backend(const PoolAction& action) {
     server_.gate().count_shed(lane_of(workload_), reason);
     ShedFacts facts = server_.shed_facts(workload_, reason, waited);
     if (action.trouble != nullptr) facts.cause = action.trouble->message;
-    session_.on_refused(std::move(facts));
+    session_.on_refused(facts);
 }
 
 void FrontendConnection::on_pool_refused(const PoolAction& action) {

@@ -11,7 +11,7 @@ namespace pgb {
 namespace {
 // A message that must be seen whole and a read behind it; past it the kernel's buffers hold the
 // rest back.
-constexpr std::size_t kReadAhead = 64 * 1024;
+constexpr std::size_t kReadAhead = std::size_t{64} << 10;
 // libpq ignores keys that are not 4 bytes when it speaks 3.0; newer versions may have more, and 32
 // is what PostgreSQL 18 itself sends.
 constexpr std::size_t kKeyBytes = 4;

@@ -10,6 +10,8 @@ namespace pgb {
 
 namespace {
 
+// What one read may bring; as much as a socket's buffer holds by default.
+constexpr std::size_t kReadBufferSize = std::size_t{64} << 10;
 // Holders are looked at this often: fine enough for timeouts of seconds, cheap for a few hundred.
 constexpr Duration kSweepInterval = std::chrono::milliseconds(50);
 // Each round settles what the one before made possible; more than a few means a loop of ours.
@@ -32,7 +34,7 @@ Server::Server(Loop& loop, Log& log, const config::Config& config)
               backend_heads(static_cast<std::uint32_t>(config.limits.max_message_buffer))},
       cancel_sender_(loop),
       times_(config.workloads.size()),
-      read_buffer_(64 * 1024),
+      read_buffer_(kReadBufferSize),
       timer_(loop, [] {}),
       started_at_(loop.now()),
       random_state_(random_seed()) {
@@ -57,7 +59,7 @@ Server::Server(Loop& loop, Log& log, const config::Config& config)
                                                                         std::move(connected));
                                      },
                                  .on_failed =
-                                     [this](ConnectFailure failure) {
+                                     [this](const ConnectFailure& failure) {
                                          const auto found = connects_.find(failure.id);
                                          PGB_CHECK(found != connects_.end());
                                          const PendingConnect pending = found->second;
@@ -148,11 +150,10 @@ Result<bool> Server::open_http(const config::Address& address) {
 
 void Server::accept(const DoorFacts& door, AcceptedConnection connection) {
     ++totals_.clients_accepted;
-    const auto seconds = [](Duration d) { return d; };
     if (!door.is_unix) {
         set_tcp_options(connection.fd,
                         {.keepalive = config_.limits.tcp_keepalive > Duration::zero(),
-                         .keepalive_idle = seconds(config_.limits.tcp_keepalive),
+                         .keepalive_idle = config_.limits.tcp_keepalive,
                          .user_timeout = config_.limits.tcp_user_timeout});
     }
     const std::uint64_t id = next_frontend_++;

@@ -95,7 +95,7 @@ public:
 
 private:
     struct PendingConnect {
-        Database* database;
+        Database* database = nullptr;
         BackendId id;
     };
     struct StampedSnapshot {

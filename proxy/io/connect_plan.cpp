@@ -109,7 +109,7 @@ Result<bool, ConnectFailure> add_startup_parameters(ConnectOptions& options,
         } else if (is_plain_name(name)) {
             if (keyword) options.set(name, "");
             settings += settings.empty() ? "-c " : " -c ";
-            settings += escape_option(name + '=' + value);
+            settings += escape_option(std::string(name).append(1, '=').append(value));
         } else {
             // The switch -c would read such a name as another one.
             ConnectFailure failure =

@@ -93,9 +93,9 @@ void answer(const HttpServer::Handler& handler, const httplib::Request& request,
         response.set_content("method not allowed\n", "text/plain");
         return;
     }
-    HttpAnswer made = handler(request.path);
+    const HttpAnswer made = handler(request.path);
     response.status = made.status;
-    response.set_content(std::move(made.body), made.content_type);
+    response.set_content(made.body, made.content_type);
 }
 
 int bind_server(httplib::Server& server, const std::string& address, std::uint16_t port) {

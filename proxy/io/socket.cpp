@@ -47,7 +47,7 @@ ReadResult read_fd(int fd, std::span<char> into) {
 }
 
 WriteResult write_fd(int fd, std::span<const std::string_view> segments) {
-    std::array<iovec, kSegmentsMax> vectors;
+    std::array<iovec, kSegmentsMax> vectors;  // NOLINT(cppcoreguidelines-pro-type-member-init)
     std::size_t used = 0;
     for (const std::string_view segment : segments) {
         if (segment.empty()) continue;

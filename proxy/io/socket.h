@@ -22,7 +22,7 @@ enum class IoStatus : std::uint8_t {
 
 /// What one system call did.
 struct ReadResult {
-    IoStatus status;
+    IoStatus status = IoStatus::would_block;
     std::size_t count = 0;
     int error = 0;
 };

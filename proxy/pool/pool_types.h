@@ -32,11 +32,11 @@ struct PoolWorkload {
 struct ConnectTrouble {
     std::string sqlstate;  ///< Empty when the failure has none (connection refused …).
     std::string message;
-    std::string detail;  ///< Of PostgreSQL's error; empty when it has none, as is `hint`.
-    std::string hint;
     /// The server refused this very login (class 28, 3D000, 42704, 22023 …): trying again would not
     /// help.
     bool permanent = false;
+    std::string detail = {};  ///< Of PostgreSQL's error; empty when it has none, as is `hint`.
+    std::string hint = {};
 };
 
 /// Why a waiter gets no backend.

@@ -14,7 +14,7 @@ std::size_t Session::on_backend(std::string_view input, const Turn& turn, Outbox
         const FrameStatus status = backend_framer_.next(input.substr(used), frame);
         if (status == FrameStatus::need_more) break;
         if (status == FrameStatus::malformed) {
-            on_backend_lost(turn, out);
+            distrust_backend(turn, out);
             return input.size();
         }
         used += frame.bytes.size();
@@ -32,7 +32,7 @@ bool Session::take_reply(const Frame& frame, const Turn& turn, Outbox& out) {
     backend_rest_ = Rest::drop;
     const std::optional<BackendType> type = backend_type(frame.type);
     if (!type) {
-        on_backend_lost(turn, out);
+        distrust_backend(turn, out);
         return false;
     }
     switch (*type) {
@@ -63,7 +63,7 @@ bool Session::take_reply(const Frame& frame, const Turn& turn, Outbox& out) {
     }
     const Ruling ruling = ledger_.on_reply(*type);
     if (ruling == Ruling::unexpected) {
-        on_backend_lost(turn, out);
+        distrust_backend(turn, out);
         return false;
     }
     if (*type == BackendType::ready_for_query) {
@@ -122,7 +122,7 @@ bool Session::take_error(const Frame& frame, const Turn& turn, Outbox& out) {
     lease_.error_seen = true;
     const Ruling ruling = ledger_.on_reply(BackendType::error_response);
     if (ruling == Ruling::unexpected) {
-        on_backend_lost(turn, out);
+        distrust_backend(turn, out);
         return false;
     }
     if (ruling == Ruling::forward) {
@@ -180,14 +180,14 @@ void Session::own_error(const Turn& turn, Outbox& out) {
             give_up_backend(Decision::close_backend, out);
             state_ = state_ == SessionState::winding_up ? SessionState::closed : SessionState::idle;
             return;
-        case OwnWork::none: on_backend_lost(turn, out); return;
+        case OwnWork::none: distrust_backend(turn, out); return;
     }
 }
 
 void Session::take_ready(const Frame& frame, Ruling ruling, Outbox& out) {
     const std::optional<TransactionStatus> status = parse_ready_for_query(frame.body());
     status_ = status.value_or(TransactionStatus::failed);
-    if (ledger_.settled()) lease_.commit_sent = false;
+    if (ledger_.settled()) lease_.commit_sent = lease_.begin_sent = false;
     deliver(frame, ruling, out);
 }
 

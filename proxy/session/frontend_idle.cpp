@@ -178,6 +178,8 @@ bool Session::idle_query(const Frame& frame, Outbox& out) {
         answer(reply, out);
         return true;
     }
+    // As in PostgreSQL, whatever becomes of the text.
+    local_statement_.reset();
     const TransactionStatement statement =
         frame.body_is_whole() ? parse_transaction_statement(query.text) : TransactionStatement{};
     if (untold_failure(statement)) {
@@ -193,7 +195,6 @@ bool Session::idle_query(const Frame& frame, Outbox& out) {
         if (first == TransactionVerb::rollback || first == TransactionVerb::abort_) block_.leave();
     }
     if (block_.execute(statement, query.text, reply) != VirtualBlock::Outcome::needs_backend) {
-        local_statement_.reset();
         answer(reply, out);
         return true;
     }
@@ -208,6 +209,8 @@ bool Session::idle_parse(const Frame& frame, Outbox& out) {
         fail_batch(reply, out);
         return true;
     }
+    // PostgreSQL drops the unnamed statement first, whatever becomes of the new one.
+    if (parse.name.empty()) local_statement_.reset();
     const TransactionStatement statement =
         frame.body_is_whole() ? parse_transaction_statement(parse.text) : TransactionStatement{};
     const bool failed = block_.state() == VirtualBlock::State::failed;

@@ -40,6 +40,10 @@ bool commits(TransactionVerb verb) {
     return false;
 }
 
+bool ends_block(TransactionVerb verb) {
+    return commits(verb) || verb == TransactionVerb::rollback || verb == TransactionVerb::abort_;
+}
+
 bool begins(TransactionVerb verb) {
     return verb == TransactionVerb::begin || verb == TransactionVerb::start_transaction;
 }
@@ -148,6 +152,11 @@ bool Session::lent_text(std::string_view name, std::string_view text, bool whole
     if (commits(statement.verb) || (!whole || (effect.several && may_commit(text)))) {
         lease_.commit_sent = true;
     }
+    if (ends_block(statement.verb)) lease_.begin_sent = false;
+    if (begins(statement.verb) ||
+        (effect.several && begins(first_verb(text)) && !may_commit(text))) {
+        lease_.begin_sent = true;
+    }
     return true;
 }
 
@@ -170,12 +179,15 @@ bool Session::lent_parse(const Frame& frame, Outbox& out) {
 
 bool Session::lent_bind(const Frame& frame, Outbox& out) {
     const BindRequest bind = parse_bind(frame.body(), frame.body_is_whole());
+    if (const LocalStatement* statement = local_statement(bind.statement)) {
+        if (begins(statement->verb) && !ledger_.unsynced() && !ledger_.settled()) return false;
+        if (commits(statement->verb)) lease_.commit_sent = true;
+        if (ends_block(statement->verb)) lease_.begin_sent = false;
+        if (begins(statement->verb)) lease_.begin_sent = true;
+    }
     if (bind.statement.empty()) {
         guard_unnamed(out);
         lease_.unnamed_unbound = false;
-    } else if (const LocalStatement* statement = local_statement(bind.statement)) {
-        if (begins(statement->verb) && !ledger_.unsynced() && !ledger_.settled()) return false;
-        if (commits(statement->verb)) lease_.commit_sent = true;
     }
     forward(frame, Owed::bind, out);
     return true;

@@ -33,6 +33,15 @@ void append_unknown(std::string& out) {
 }  // namespace
 
 void Session::on_backend_lost(const Turn& turn, Outbox& out) {
+    lose_backend(Decision::drop_backend, turn, out);
+}
+
+// PostgreSQL may still be busy with it: its permit stays held until it is seen to end.
+void Session::distrust_backend(const Turn& turn, Outbox& out) {
+    lose_backend(Decision::close_backend, turn, out);
+}
+
+void Session::lose_backend(Decision how, const Turn& turn, Outbox& out) {
     const bool leaving = state_ == SessionState::winding_up;
     const bool working = state_ == SessionState::starting || state_ == SessionState::active;
     const bool settling = state_ == SessionState::settling;
@@ -41,14 +50,14 @@ void Session::on_backend_lost(const Turn& turn, Outbox& out) {
     const bool in_block = state_ == SessionState::starting || status_ != TransactionStatus::idle;
     const bool unknown = lease_.worked && (!in_block || lease_.commit_sent);
     if (leaving) {
-        give_up_backend(Decision::drop_backend, out);
+        give_up_backend(how, out);
         state_ = SessionState::closed;
         return;
     }
     if (working && backend_framer_.in_message() && backend_rest_ == Rest::forward) {
         // The frontend has half a message: nothing can be said behind it.
         out.decide(Decision::close_frontend);
-        give_up_backend(Decision::drop_backend, out);
+        give_up_backend(how, out);
         state_ = SessionState::closed;
         return;
     }
@@ -63,7 +72,7 @@ void Session::on_backend_lost(const Turn& turn, Outbox& out) {
     }
     frontend_rest_ = Rest::drop;
     backend_framer_.reset();
-    give_up_backend(Decision::drop_backend, out);
+    give_up_backend(how, out);
     state_ = SessionState::idle;
     if (lost_state) {
         say_goodbye(sqlstate::kAdminShutdown, "the backend that held this session's state was lost",
@@ -77,7 +86,8 @@ void Session::on_backend_lost(const Turn& turn, Outbox& out) {
 void Session::tell_lost(bool resolution_unknown, Outbox& out) {
     const bool open_batch = ledger_.unsynced();
     std::size_t syncs = ledger_.frontend_syncs();
-    if (resolution_unknown) {
+    // A frontend that has sent BEGIN behind other work may be writing what belongs into that block.
+    if (resolution_unknown && !lease_.begin_sent) {
         block_.leave();
     } else {
         block_.fail();

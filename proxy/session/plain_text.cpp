@@ -8,21 +8,21 @@ namespace pgb {
 namespace {
 
 enum ByteKind : std::uint8_t {
-    kPlain,
-    kTelling,  ///< needs a lexer
-    kPairs,    ///< begins a comment with the right byte behind it
-    kDollar,   ///< begins a parameter, or a literal
-    kLetterT,
+    plain,
+    telling,  ///< needs a lexer
+    pairs,    ///< begins a comment with the right byte behind it
+    dollar,   ///< begins a parameter, or a literal
+    letter_t,
 };
 
 constexpr std::array<std::uint8_t, 256> make_kinds() {
     std::array<std::uint8_t, 256> kinds{};
     for (const char c : {'(', ';', '\'', '"', '\\'}) {
-        kinds[static_cast<unsigned char>(c)] = kTelling;
+        kinds[static_cast<unsigned char>(c)] = telling;
     }
-    kinds['-'] = kinds['/'] = kPairs;
-    kinds['$'] = kDollar;
-    kinds['t'] = kinds['T'] = kLetterT;
+    kinds['-'] = kinds['/'] = pairs;
+    kinds['$'] = dollar;
+    kinds['t'] = kinds['T'] = letter_t;
     return kinds;
 }
 
@@ -47,14 +47,14 @@ bool is_plain_text(std::string_view text) {
     }
     for (std::size_t i = 0; i < text.size(); ++i) {
         switch (kKinds[static_cast<unsigned char>(text[i])]) {
-            case kTelling: return false;
-            case kPairs:
+            case telling: return false;
+            case pairs:
                 if (stands_at(text, i + 1, "-") || stands_at(text, i + 1, "*")) return false;
                 break;
-            case kDollar:
+            case dollar:
                 if (i + 1 >= text.size() || text[i + 1] < '0' || text[i + 1] > '9') return false;
                 break;
-            case kLetterT:
+            case letter_t:
                 if (stands_at(text, i + 1, "emp") || stands_at(text, i + 1, "tings")) return false;
                 break;
             default: break;

@@ -58,13 +58,13 @@ void Session::on_permit(const LeaseRules& rules, const Turn& turn, Outbox& out) 
     out.decide(Decision::ask_backend);
 }
 
-void Session::on_refused(ShedFacts facts) {
+void Session::on_refused(const ShedFacts& facts) {
     PGB_CHECK(state_ == SessionState::queued || state_ == SessionState::waiting_backend);
     append_refusal(refusal_, facts);
     state_ = SessionState::idle;
 }
 
-void Session::on_backend_unavailable(std::string sqlstate, std::string message) {
+void Session::on_backend_unavailable(std::string_view sqlstate, std::string_view message) {
     PGB_CHECK(state_ == SessionState::waiting_backend);
     append_backend_unavailable(refusal_, sqlstate, message);
     state_ = SessionState::idle;
@@ -80,6 +80,7 @@ void Session::on_backend_ready(BackendBook& book, const Turn& turn, Outbox& out)
     own_work_ = OwnWork::none;
     // A backend kept by a pin still has the unnamed statement of the session's last batch.
     lease_.unnamed_parsed = has_backend_;
+    lease_.reset_needed = has_backend_ && reset_owed_;
     lease_.unnamed_unbound = (pins_ & kPinUnnamedStatement) != 0;
     lease_.unnamed_kept = lease_.unnamed_unbound;
     has_backend_ = true;
@@ -101,7 +102,7 @@ void Session::on_pin_granted(const Turn& turn, Outbox& out) {
     if (state_ == SessionState::settling) settle(turn, out);
 }
 
-void Session::on_pin_denied(ShedFacts facts, const Turn& turn, Outbox& out) {
+void Session::on_pin_denied(const ShedFacts& facts, const Turn& turn, Outbox& out) {
     if (state_ == SessionState::settling) {
         // The unnamed statement can't be kept. A Bind of it will be told that it does not exist.
         lease_.unnamed_unbound = false;

@@ -63,6 +63,7 @@ struct Lease {
     bool worked = false;            ///< something of the frontend's was sent
     bool first_unit_sent = false;   ///< only one Query or batch goes ahead of BEGIN's reply
     bool commit_sent = false;       ///< and not answered yet
+    bool begin_sent = false;        ///< by the frontend, behind other work, and not answered yet
     bool reset_needed = false;      ///< the backend must be cleaned before anyone else gets it
     bool discard_all_sent = false;  ///< the frontend itself cleaned it, if error_seen is false
     bool error_seen = false;
@@ -109,13 +110,13 @@ public:
 
     // Answers to decisions.
     void on_permit(const LeaseRules& rules, const Turn& turn, Outbox& out);
-    void on_refused(ShedFacts facts);
+    void on_refused(const ShedFacts& facts);
     /// The backend can't be had for good: refuse with PostgreSQL's own code.
-    void on_backend_unavailable(std::string sqlstate, std::string message);
+    void on_backend_unavailable(std::string_view sqlstate, std::string_view message);
     /// `book` stays valid until end_lease, close_backend, drop_backend or orphan_backend.
     void on_backend_ready(BackendBook& book, const Turn& turn, Outbox& out);
     void on_pin_granted(const Turn& turn, Outbox& out);
-    void on_pin_denied(ShedFacts facts, const Turn& turn, Outbox& out);
+    void on_pin_denied(const ShedFacts& facts, const Turn& turn, Outbox& out);
     /// `sure` false: the signal may still come, so this backend is never lent again.
     void on_cancel_closed(bool sure, const Turn& turn, Outbox& out);
 
@@ -200,6 +201,8 @@ private:
     void say_goodbye(std::string_view sqlstate, std::string_view message, Outbox& out);
 
     // outcome.cpp: what the frontend is told when its backend is lost
+    void distrust_backend(const Turn& turn, Outbox& out);
+    void lose_backend(Decision how, const Turn& turn, Outbox& out);
     void tell_lost(bool resolution_unknown, Outbox& out);
 
     [[nodiscard]] const LocalStatement* local_statement(std::string_view name) const;
@@ -237,6 +240,7 @@ private:
     bool discarding_ = false;    // an error was answered here: up to the next Sync nothing counts
     bool has_backend_ = false;   // lent, or kept by a pin
     bool pin_reserved_ = false;  // the pool counts a pin for this session
+    bool reset_owed_ = false;    // by the lease that kept the backend: it must be cleaned some day
     bool draining_ = false;
     Lease lease_;
     Instant last_activity_;

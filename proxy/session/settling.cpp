@@ -33,6 +33,11 @@ void Session::settle(const Turn& turn, Outbox& out) {
         if (deadline_.is_never()) deadline_ = turn.now + rules_.reset_timeout;
         return;
     }
+    if (lease_.discard_all_sent && !lease_.error_seen && status_ == TransactionStatus::idle) {
+        // The frontend itself has left nothing behind.
+        pins_ = 0;
+        named_verbs_.clear();
+    }
     std::string& own = out.scratch();
     if (status_ != TransactionStatus::idle) {
         append_rollback(own, ledger_);
@@ -44,15 +49,11 @@ void Session::settle(const Turn& turn, Outbox& out) {
         append_barrier(own, ledger_);
         ledger_.clear_uncertain();
         own_work_ = OwnWork::barrier;
-    } else if (lease_.discard_all_sent && !lease_.error_seen && pins_ != 0) {
-        pins_ = 0;
-        named_verbs_.clear();
-        settle(turn, out);
-        return;
     } else if (lease_.unnamed_unbound && !pin_reserved_ && state_ == SessionState::settling) {
         out.decide(Decision::ask_pin);
         return;
-    } else if (lease_.reset_needed && pins_ == 0 && !lease_.unnamed_unbound) {
+    } else if (lease_.reset_needed && (pins_ & ~kPinUnnamedStatement) == 0 &&
+               !lease_.unnamed_unbound) {
         append_discard_all(own, ledger_);
         own_work_ = OwnWork::discard;
         lease_.reset_needed = false;
@@ -75,6 +76,7 @@ void Session::end_lease(const Turn& turn, Outbox& out) {
     state_ = leaving ? SessionState::closed : SessionState::idle;
     if (pins_ != 0) {
         PGB_CHECK(pin_reserved_ && !leaving);
+        reset_owed_ = lease_.reset_needed;
         out.decide(Decision::keep_backend);
         return;
     }

@@ -49,10 +49,16 @@ std::string_view name_of(const SqlToken& token) {
 
 char folded(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
+// A text in any case against one in lower case.
+bool is_folded(std::string_view written, std::string_view lower) {
+    return std::equal(written.begin(), written.end(), lower.begin(), lower.end(),
+                      [](char one, char other) { return folded(one) == other; });
+}
+
 // SqlToken::is() knows letters only.
 bool names(const SqlToken& token, std::string_view function) {
     if (token.kind != SqlTokenKind::word) return name_of(token) == function;
-    return std::ranges::equal(token.text, function, {}, folded);
+    return is_folded(token.text, function);
 }
 
 constexpr std::string_view kTemporarySchema = "pg_temp";
@@ -60,13 +66,16 @@ constexpr std::string_view kTemporarySchema = "pg_temp";
 // pg_temp, and the real name of a backend's own: pg_temp_3.
 bool is_temporary_schema(const SqlToken& token) {
     const std::string_view name = name_of(token).substr(0, kTemporarySchema.size());
-    return std::ranges::equal(name, kTemporarySchema, {}, folded);
+    return is_folded(name, kTemporarySchema);
 }
 
 // A search_path that is given as a literal.
 bool mentions_temporary_schema(const SqlToken& token) {
     return token.kind == SqlTokenKind::string &&
-           !std::ranges::search(token.text, kTemporarySchema, {}, folded).empty();
+           std::search(token.text.begin(), token.text.end(), kTemporarySchema.begin(),
+                       kTemporarySchema.end(), [](char written, char lower) {
+                           return folded(written) == lower;
+                       }) != token.text.end();
 }
 
 /// Reads one text, statement by statement.

@@ -120,7 +120,7 @@ void Client::finish() {
         owes_sync_ = false;
         sync();
         close_transaction_unit();
-    } else if (stopped_ && in_block_) {
+    } else if (stopped_ && in_block_ && copy_ == Copy::none && units_.back().strict) {
         begin_unit("last ROLLBACK", "C");
         query("rollback");
         in_block_ = false;

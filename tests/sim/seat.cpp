@@ -19,6 +19,7 @@ Seat::Seat(World& world, int number)
 
 Seat::~Seat() {
     world_.gate_.cancel(*this, Leave::left);
+    world_.forget_settled(*this);
     world_.pool_.forget_waiter(*this);
 }
 
@@ -191,6 +192,7 @@ void Seat::carry_out(Decision decision) {
         case Decision::ask_pin: return ask_pin();
         case Decision::leave_queue:
             world_.gate_.cancel(*this, Leave::left);
+            world_.forget_settled(*this);
             world_.pool_.forget_waiter(*this);
             permit_.release();
             return;
@@ -297,6 +299,8 @@ void Seat::end_lease(Decision how) {
         return;
     }
     if (how == Decision::end_lease) {
+        // What was left of a COPY that failed is dropped by the server without a word.
+        link.server.run(world_.now_);
         const std::string why = link.server.why_not_clean();
         if (!why.empty()) world_.books_.complain("given back, but " + why + ": " + describe());
         if (!link.unseen.empty()) world_.books_.complain("given back with unseen bytes");
@@ -321,6 +325,7 @@ void Seat::end_lease(Decision how) {
     } else if (how == Decision::orphan_backend) {
         world_.orphan(link, std::move(permit_));
     } else {
+        if (session_.state() != SessionState::closed) ++world_.distrusted_;
         world_.pool_.on_closing(link.id);
         world_.begin_close(link, std::move(permit_), world_.now_ + world_.rules_.cancel_after_leave,
                            session_.may_cancel());

@@ -41,10 +41,21 @@ World::World(const Settings& settings)
 }
 
 World::~World() {
-    settled_.clear();
     seats_.clear();
+    settled_.clear();
     for (auto& link : links_) link->permit.release();
     for (Orphan& orphan : orphans_) orphan.permit.release();
+}
+
+// A grant or refusal whose word is still on its way: nobody wants it any more.
+void World::forget_settled(Seat& seat) {
+    for (auto* list : {&settled_, &settling_}) {
+        for (Settled& settled : *list) {
+            if (settled.waiter != &seat) continue;
+            settled.waiter = nullptr;
+            settled.permit.release();
+        }
+    }
 }
 
 void World::note(const std::string& what) {
@@ -65,6 +76,7 @@ std::vector<std::string> World::run() {
     ending_ = true;
     for (int i = 0; i < kEndTurnsMax && books_.broken.empty() && !settled(); ++i) turn();
     if (books_.broken.empty()) check_end();
+    note("distrusted: " + std::to_string(distrusted_));
     return books_.broken;
 }
 
@@ -88,9 +100,11 @@ void World::turn() {
             if (seat->quiet() && seat->client().answered() && dice_.once_in(20)) seat->leave();
         }
         if (dice_.once_in(2)) seat->step();
-        if (seat->gone() && !ending_) seat = std::make_unique<Seat>(*this, next_session_++);
     }
     end_turn();
+    for (auto& seat : seats_) {
+        if (seat->gone() && !ending_) seat = std::make_unique<Seat>(*this, next_session_++);
+    }
     if (now_ >= next_tick_) {
         next_tick_ = now_ + std::chrono::milliseconds(50);
         for (auto& seat : seats_) {
@@ -105,9 +119,12 @@ void World::turn() {
 void World::end_turn() {
     for (int round = 0; round < 64; ++round) {
         gate_.dispatch(now_, settled_);
-        std::vector<Settled> settling;
-        settling.swap(settled_);
-        for (Settled& settled : settling) static_cast<Seat*>(settled.waiter)->on_settled(settled);
+        settling_.swap(settled_);
+        const bool answered = !settling_.empty();
+        for (Settled& settled : settling_) {
+            if (settled.waiter != nullptr) static_cast<Seat*>(settled.waiter)->on_settled(settled);
+        }
+        settling_.clear();
         std::erase_if(connecting_, [this](const Connecting& connecting) {
             if (now_ < connecting.at) return false;
             if (dice_.once_in(30)) {
@@ -130,7 +147,7 @@ void World::end_turn() {
             return true;
         });
         pool_.tick(now_, actions_);
-        const bool any = !actions_.empty() || !settling.empty();
+        const bool any = !actions_.empty() || answered;
         carry_out(actions_);
         if (!any && settled_.empty()) return;
     }

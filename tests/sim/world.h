@@ -118,6 +118,7 @@ private:
     void link_ended(Link& link);
     void drop_link(Link& link);
     void orphan(Link& link, Permit permit);
+    void forget_settled(Seat& seat);
     void check();
     void check_end();
     Link* find(BackendId id);
@@ -136,6 +137,7 @@ private:
     LeaseRules rules_;
     Outbox out_;
     std::vector<Settled> settled_;
+    std::vector<Settled> settling_;
     Pool::Actions actions_;
     std::vector<std::unique_ptr<Link>> links_;
     std::vector<std::unique_ptr<Link>> outlived_;  // dropped, and perhaps busy
@@ -153,6 +155,7 @@ private:
     std::vector<std::unique_ptr<Seat>> seats_;
     Instant next_tick_;
     int next_session_ = 1;
+    int distrusted_ = 0;  // backends closed under a client that was still there
     bool ending_ = false;
     bool over_admission_possible_ = false;
 };

@@ -183,7 +183,7 @@ std::string expanded(const std::string& complaints) {
 
 TEST_CASE("complaints: a bad file gets exactly these lines") {
     std::vector<BadFile> files = structure_files();
-    for (auto part : {value_files(), rule_files()})
+    for (const auto& part : {value_files(), rule_files()})
         files.insert(files.end(), part.begin(), part.end());
     for (const BadFile& file : files) {
         INFO(file.text);

@@ -33,8 +33,8 @@ std::string nested(std::string_view name, const std::string& value) {
     std::string close;
     while (true) {
         const std::size_t dot = name.find('.');
-        open += std::string(name.substr(0, dot)) + ": ";
-        if (dot == std::string_view::npos) return open + value + close;
+        open.append(name.substr(0, dot)).append(": ");
+        if (dot == std::string_view::npos) return open.append(value).append(close);
         open += "{";
         close += "}";
         name.remove_prefix(dot + 1);

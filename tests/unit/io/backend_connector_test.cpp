@@ -179,7 +179,7 @@ TEST_CASE(
     Loop other;
     int accepted = 0;
     auto silent = Listener::open(other, TcpEndpoint{"127.0.0.1", 0},
-                                 {[&accepted](AcceptedConnection) { ++accepted; }, nullptr});
+                                 {[&accepted](const AcceptedConnection&) { ++accepted; }, nullptr});
     REQUIRE(silent.ok());
     const std::string port = std::to_string(silent.value()->port());
     ConnectorBench bench;

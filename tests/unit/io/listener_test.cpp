@@ -36,7 +36,7 @@ struct Guests {
         for (const AcceptedConnection& guest : accepted) close(guest.fd);
     }
     ListenerCallbacks callbacks() {
-        return {[this](AcceptedConnection guest) { accepted.push_back(guest); },
+        return {[this](const AcceptedConnection& guest) { accepted.push_back(guest); },
                 [this](int error, std::uint64_t) { troubles.push_back(error); }};
     }
     std::vector<AcceptedConnection> accepted;
@@ -76,6 +76,7 @@ TEST_CASE("listener: the kernel chooses port 0 and guests come with their addres
     CHECK(opened.value()->addresses() ==
           std::vector<std::string>{"127.0.0.1:" + std::to_string(port)});
     std::vector<int> fds;
+    fds.reserve(200);
     for (int i = 0; i < 200; ++i) fds.push_back(connect_tcp(port));
     REQUIRE(run_until(loop, [&] { return guests.accepted.size() == 200; }));
     CHECK(guests.accepted[0].peer.starts_with("127.0.0.1:"));
@@ -178,7 +179,7 @@ TEST_CASE("listener: a stale socket file is replaced, a living one and other fil
 
     // A file that has taken its place since is not ours to remove.
     std::filesystem::rename(path, path + ".moved");
-    std::ofstream{path};
+    { const std::ofstream made(path); }
     first.value().reset();
     CHECK(access(path.c_str(), F_OK) == 0);
     CHECK_FALSE(Listener::open(loop, endpoint, guests.callbacks()).ok());
