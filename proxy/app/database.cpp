@@ -186,7 +186,7 @@ void Database::on_orphaned(BackendConnection& backend, Permit permit) {
     dead_.push_back(std::move(backends_[backend.id().slot]));
 }
 
-void Database::tick(Instant now) {
+bool Database::tick(Instant now) {
     expired_.clear();
     orphans_.expire(now, expired_);
     for (const Orphan& orphan : expired_) {
@@ -198,7 +198,9 @@ void Database::tick(Instant now) {
         pool_.on_gone(orphan.backend, now);
     }
     pool_.tick(now, actions_);
+    const bool any = !expired_.empty() || !actions_.empty();
     carry_out(actions_);
+    return any;
 }
 
 Instant Database::next_deadline() const {

@@ -45,7 +45,9 @@ public:
 
     /// Carries out what the pool decided and clears the list.
     void carry_out(Pool::Actions& actions);
-    void tick(Instant now);
+    /// What the pool and the orphans have to do now. True when somebody was answered or a permit
+    /// came back, so that others may go on.
+    bool tick(Instant now);
     [[nodiscard]] Instant next_deadline() const;
     /// Every few hundredths of a second: backends that are being closed.
     void sweep(Instant now);

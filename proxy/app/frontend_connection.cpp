@@ -56,9 +56,11 @@ void FrontendConnection::work() {
     if (phase_ == FrontendPhase::session && !input_.empty()) pump();
     if (writable_) {
         writable_ = false;
+        const std::size_t waited = output_.size();
         if (!broken_ && !output_.drain([this](auto segments) { return socket_.write(segments); })) {
             broken();
         }
+        if (output_.size() < waited) session_.note_frontend_activity(server_.now());
         note_output();
     }
     if (readable_) {
@@ -77,6 +79,7 @@ void FrontendConnection::read() {
         case IoStatus::bytes: break;
     }
     server_.totals().bytes_from_clients += result.count;
+    session_.note_frontend_activity(server_.now());
     const std::string_view bytes(buffer.data(), result.count);
     if (input_.empty()) {
         // Straight from the shared buffer; only what is not taken is copied.

@@ -257,13 +257,15 @@ void Server::dispatch_until_quiet() {
 bool Server::dispatch() {
     gate_.dispatch(loop_.now(), settled_);
     settling_.swap(settled_);
-    const bool any = !settling_.empty();
+    bool any = !settling_.empty() || !ready_backends_.empty() || !ready_frontends_.empty();
     for (Settled& settled : settling_) {
         if (settled.waiter == nullptr) continue;
         static_cast<FrontendConnection*>(settled.waiter)->on_settled(settled);
     }
     settling_.clear();
-    for (const auto& database : databases_) database->tick(loop_.now());
+    for (const auto& database : databases_) {
+        if (database->tick(loop_.now())) any = true;
+    }
     work_ready();
     return any || !settled_.empty();
 }

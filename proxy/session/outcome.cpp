@@ -70,10 +70,12 @@ void Session::lose_backend(Decision how, const Turn& turn, Outbox& out) {
         if (in_block) block_.fail();
         out.to_frontend(reply);
     }
+    const bool waits = state_ == SessionState::queued || state_ == SessionState::waiting_backend;
     frontend_rest_ = Rest::drop;
     backend_framer_.reset();
     give_up_backend(how, out);
-    state_ = SessionState::idle;
+    // A kept backend may be lost while its session waits for a permit; what is in line stays there.
+    if (!waits) state_ = SessionState::idle;
     if (lost_state) {
         say_goodbye(sqlstate::kAdminShutdown, "the backend that held this session's state was lost",
                     out);

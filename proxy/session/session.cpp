@@ -21,7 +21,6 @@ bool Session::takes_input() const {
 }
 
 std::size_t Session::on_frontend(std::string_view input, const Turn& turn, Outbox& out) {
-    last_activity_ = turn.now;
     std::size_t used = 0;
     while (used < input.size() && takes_input()) {
         Framer ahead = frontend_framer_;

@@ -105,7 +105,9 @@ public:
     /// Takes messages from the front of what the frontend sent and was not taken yet; returns how
     /// many bytes. Stops at a message that must wait: call again after the next event.
     std::size_t on_frontend(std::string_view input, const Turn& turn, Outbox& out);
-    /// The same for the backend's bytes; stops only at a message that is not whole yet.
+    /// Bytes came from the frontend, whether or not they can be taken yet: it is not silent.
+    void note_frontend_activity(Instant now) { last_activity_ = now; }
+    /// The same as on_frontend() for the backend's bytes; stops only at a message that is not whole yet.
     std::size_t on_backend(std::string_view input, const Turn& turn, Outbox& out);
 
     // Answers to decisions.

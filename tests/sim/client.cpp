@@ -198,13 +198,14 @@ void Client::act_block() {
         const std::string text = rolls_back ? "rollback" : "commit";
         if (form == 2) {
             run_statement(text, false);
-            sync();
         } else {
             query(text);
         }
         in_block_ = false;
+        // A COMMIT stores at its Execute, before the Sync.
         if (!rolls_back) may_commit_here(open_inserts_);
         open_inserts_.clear();
+        if (form == 2) sync();
         return;
     }
     ++block_;

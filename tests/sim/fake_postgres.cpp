@@ -92,6 +92,8 @@ std::optional<FakePostgres::Message> FakePostgres::next_message() {
 
 void FakePostgres::run(Instant now) {
     now_ = now;
+    if (stuck_ && now >= stuck_until_) die(false);
+    if (stuck_) return;
     while (!dead_) {
         if (work_) {
             if (now < busy_until_) return;
@@ -403,7 +405,7 @@ void FakePostgres::ready() {
 }
 
 void FakePostgres::cancel(Instant now) {
-    if (dead_) return;
+    if (dead_ || stuck_) return;
     now_ = now;
     if (mode_ == Mode::copying_in) {
         cancel_pending_ = true;

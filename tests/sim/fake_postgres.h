@@ -35,6 +35,12 @@ public:
     void cancel(Instant now);
     /// FATAL, or silence: the process ends and its open transaction with it.
     void die(bool with_a_word);
+    /// It answers nothing any more and notices no signal, until the kernel gives the connection up.
+    void get_stuck(Instant now) {
+        if (stuck_) return;
+        stuck_ = true;
+        stuck_until_ = now + std::chrono::seconds(6);
+    }
 
     /// What was flushed, up to `most` bytes.
     std::string take_output(std::size_t most);
@@ -44,7 +50,7 @@ public:
     [[nodiscard]] bool works() const;
     /// It waits for its peer: nothing unread, nothing under way.
     [[nodiscard]] bool idle() const {
-        return dead_ || (!work_ && input_.empty() && held_.empty());
+        return dead_ || stuck_ || (!work_ && input_.empty() && held_.empty());
     }
     /// Nothing read and unanswered, nothing unread, no transaction, nothing left by a session.
     [[nodiscard]] std::string why_not_clean() const;
@@ -108,6 +114,8 @@ private:
     bool cancel_pending_ = false;
     bool eof_ = false;
     bool dead_ = false;
+    bool stuck_ = false;
+    Instant stuck_until_;
 };
 
 /// The tag in a text: what stands between the last two quotes, or behind `-- `.

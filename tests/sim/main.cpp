@@ -26,6 +26,11 @@ Settings settings_of(std::uint64_t seed, int steps, bool trace) {
     settings.concurrency = 1 + dice.below(4);
     settings.queue = dice.below(5);
     settings.pool_size = 1 + dice.below(4);
+    settings.cancel_once_in = 5 + dice.below(100);
+    settings.leave_once_in = 30 + dice.below(300);
+    settings.death_once_in = 100 + dice.below(5000);
+    settings.stuck_once_in = 300 + dice.below(20000);
+    settings.drains = dice.once_in(4);
     settings.trace = trace;
     return settings;
 }

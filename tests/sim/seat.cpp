@@ -78,13 +78,13 @@ void Seat::step() {
         if (session_.state() == SessionState::closed) gone_ = true;
     }
     if (session_.state() == SessionState::closed && to_client_.empty()) gone_ = true;
-    if (dice.once_in(40) && !gone_) {
+    if (dice.once_in(world_.settings_.cancel_once_in) && !gone_) {
         world_.note(client_.name() + " is cancelled");
         session_.on_cancel_request(turn(), world_.out_);
         carry_out();
         pump();
     }
-    if (dice.once_in(150)) leave();
+    if (dice.once_in(world_.settings_.leave_once_in)) leave();
 }
 
 // In one of the ways a client can leave.
@@ -103,6 +103,13 @@ void Seat::leave() {
             return;
         default: reset(); return;
     }
+}
+
+void Seat::drain() {
+    if (gone_) return;
+    session_.on_drain(turn(), world_.out_);
+    carry_out();
+    pump();
 }
 
 void Seat::stop() {
@@ -303,7 +310,7 @@ void Seat::end_lease(Decision how) {
         link.server.run(world_.now_);
         const std::string why = link.server.why_not_clean();
         if (!why.empty()) world_.books_.complain("given back, but " + why + ": " + describe());
-        if (!link.unseen.empty()) world_.books_.complain("given back with unseen bytes");
+        if (!link.unseen.empty() && !link.server.dead()) world_.books_.complain("given back with unseen " + printable(link.unseen));
         if (link.cancel_in_flight) world_.books_.complain("given back with a cancel on its way");
     }
     link_ = nullptr;

@@ -60,6 +60,7 @@ void World::forget_settled(Seat& seat) {
 
 void World::note(const std::string& what) {
     if (!settings_.trace) return;
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);
     std::printf("%.3f %s\n", std::chrono::duration<double>(now_.since_start()).count(),
                 what.c_str());
 }
@@ -74,6 +75,9 @@ Link* World::find(BackendId id) {
 std::vector<std::string> World::run() {
     for (int i = 0; i < settings_.steps && books_.broken.empty(); ++i) turn();
     ending_ = true;
+    if (settings_.drains) {
+        for (auto& seat : seats_) seat->drain();
+    }
     for (int i = 0; i < kEndTurnsMax && books_.broken.empty() && !settled(); ++i) turn();
     if (books_.broken.empty()) check_end();
     note("distrusted: " + std::to_string(distrusted_));
@@ -190,8 +194,9 @@ void World::step_link(Link& link) {
             if (link.dropped) return;
         }
     }
+    if (!ending_ && dice_.once_in(settings_.stuck_once_in)) link.server.get_stuck(now_);
     link.server.run(now_);
-    if (!ending_ && dice_.once_in(3000)) link.server.die(dice_.once_in(2));
+    if (!ending_ && dice_.once_in(settings_.death_once_in)) link.server.die(dice_.once_in(2));
     if (link.server.has_output()) {
         const std::string part =
             link.server.take_output(1 + dice_.below(dice_.once_in(2) ? 8 : 500));

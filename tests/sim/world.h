@@ -22,6 +22,11 @@ struct Settings {
     std::uint32_t concurrency = 2;
     std::uint32_t queue = 2;
     std::uint32_t pool_size = 3;
+    std::uint32_t cancel_once_in = 40;
+    std::uint32_t leave_once_in = 150;
+    std::uint32_t death_once_in = 3000;
+    std::uint32_t stuck_once_in = 1000;  ///< a server that never answers again
+    bool drains = false;
     bool trace = false;
 };
 
@@ -63,6 +68,7 @@ public:
     void on_tick();
     void leave();
     void stop();
+    void drain();
     [[nodiscard]] bool gone() const { return gone_; }
     [[nodiscard]] bool quiet() const;
     [[nodiscard]] std::string describe() const;
