@@ -180,6 +180,7 @@ bool Session::idle_query(const Frame& frame, Outbox& out) {
     }
     // As in PostgreSQL, whatever becomes of the text.
     local_statement_.reset();
+    unnamed_stale_ = true;
     const TransactionStatement statement =
         frame.body_is_whole() ? parse_transaction_statement(query.text) : TransactionStatement{};
     if (untold_failure(statement)) {
@@ -210,7 +211,10 @@ bool Session::idle_parse(const Frame& frame, Outbox& out) {
         return true;
     }
     // PostgreSQL drops the unnamed statement first, whatever becomes of the new one.
-    if (parse.name.empty()) local_statement_.reset();
+    if (parse.name.empty()) {
+        local_statement_.reset();
+        unnamed_stale_ = true;
+    }
     const TransactionStatement statement =
         frame.body_is_whole() ? parse_transaction_statement(parse.text) : TransactionStatement{};
     const bool failed = block_.state() == VirtualBlock::State::failed;
@@ -337,6 +341,7 @@ bool Session::idle_close(const Frame& frame, Outbox& out) {
     if (target.kind == 'S') {
         if (target.name.empty()) {
             local_statement_.reset();
+            unnamed_stale_ = true;
         } else if (has_backend_) {
             owed_closes_.emplace_back(target.name);
         }

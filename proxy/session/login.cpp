@@ -16,11 +16,18 @@ constexpr std::uint16_t kRequestMajor = 1234;
 constexpr std::uint16_t kSslMinor = 5679;
 constexpr std::uint16_t kGssencMinor = 5680;
 
-// The spellings of a boolean "no" that PostgreSQL's parse_bool takes; any other value of
-// `replication` asks for a walsender.
+// What PostgreSQL's parse_bool takes for "no": 0, or the beginning of `false`, `off` or `no` in any
+// case, as long as it is not the `o` that could also begin `on`.
 bool is_off(std::string_view value) {
-    return value.empty() || value == "false" || value == "off" || value == "no" || value == "0" ||
-           value == "f" || value == "n";
+    if (value.empty() || value == "0") return true;
+    std::string folded;
+    for (const char c : value) {
+        folded += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    }
+    constexpr std::string_view kFalse = "false";
+    constexpr std::string_view kNo = "no";
+    return kFalse.starts_with(folded) || kNo.starts_with(folded) || folded == "of" ||
+           folded == "off";
 }
 
 LoginRequest own_request(const StartupPacket& packet) {

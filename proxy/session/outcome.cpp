@@ -7,6 +7,8 @@
 // PostgreSQL's own FATAL is not forwarded: it ends a connection, and the session's lives on. Only a
 // session whose state lived on that backend ends with it.
 
+#include <utility>
+
 #include "protocol/error_response.h"
 #include "protocol/sqlstate.h"
 #include "proxy/session/session.h"
@@ -101,7 +103,10 @@ void Session::tell_lost(bool resolution_unknown, Outbox& out) {
     }
     std::string& reply = out.scratch();
     bool told = false;
+    bool one_was_told = ledger_.error_told();
     const auto append_next_error = [&] {
+        // One batch, one error.
+        if (std::exchange(one_was_told, false)) return;
         if (resolution_unknown) {
             append_unknown(reply);
         } else if (!told) {

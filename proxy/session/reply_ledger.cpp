@@ -122,7 +122,7 @@ void ReplyLedger::adopt_sync() {
 void ReplyLedger::clear() {
     row_.clear();
     eaten_ = uncertain_ = 0;
-    skipping_ = copying_in_ = unsynced_ = false;
+    skipping_ = copying_in_ = unsynced_ = error_told_ = false;
 }
 
 void ReplyLedger::pop() {
@@ -210,6 +210,7 @@ void ReplyLedger::skip_to_sync() {
 Ruling ReplyLedger::on_error() {
     if (row_.empty()) return Ruling::unexpected;
     const bool own = origin(0) == Origin::own;
+    error_told_ = !own;
     uncertain_ += eaten_;
     eaten_ = 0;
     copying_in_ = false;
@@ -218,10 +219,13 @@ Ruling ReplyLedger::on_error() {
 }
 
 Ruling ReplyLedger::on_ready() {
+    error_told_ = false;
     const bool expected = !row_.empty() && ends_in_ready(what(0));
     if (!expected) {
         if (uncertain_ == 0) return Ruling::unexpected;
         --uncertain_;
+        // The server has read that Sync, so it no longer skips.
+        if (row_.empty()) skipping_ = unsynced_ = false;
         return Ruling::forward;
     }
     const Ruling ruling = ruling_of_head();

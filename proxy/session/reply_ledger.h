@@ -99,6 +99,8 @@ public:
     /// The next reply answers a message of the proxy's own.
     [[nodiscard]] bool next_is_own() const;
     [[nodiscard]] std::size_t size() const { return row_.size(); }
+    /// The frontend was told an error and waits for the ReadyForQuery behind it, or owes its Sync.
+    [[nodiscard]] bool error_told() const { return error_told_; }
     /// ReadyForQuerys still owed to the frontend, as far as can be known.
     [[nodiscard]] std::size_t frontend_syncs() const;
     /// Whether the first of what is owed to the frontend ends by a ReadyForQuery that was already
@@ -134,6 +136,7 @@ private:
     bool skipping_ = false;
     bool copying_in_ = false;
     bool unsynced_ = false;
+    bool error_told_ = false;
 };
 
 }  // namespace pgb

@@ -243,6 +243,7 @@ private:
     bool has_backend_ = false;   // lent, or kept by a pin
     bool pin_reserved_ = false;  // the pool counts a pin for this session
     bool reset_owed_ = false;    // by the lease that kept the backend: it must be cleaned some day
+    bool unnamed_stale_ = false;  // the kept backend's unnamed statement is not this session's last
     bool draining_ = false;
     Lease lease_;
     Instant last_activity_;

@@ -38,6 +38,7 @@ void Session::settle(const Turn& turn, Outbox& out) {
         pins_ = 0;
         named_verbs_.clear();
     }
+    if (own_work_ == OwnWork::barrier) ledger_.clear_uncertain();
     std::string& own = out.scratch();
     if (status_ != TransactionStatus::idle) {
         append_rollback(own, ledger_);
@@ -47,7 +48,6 @@ void Session::settle(const Turn& turn, Outbox& out) {
         return;
     } else if (ledger_.uncertain()) {
         append_barrier(own, ledger_);
-        ledger_.clear_uncertain();
         own_work_ = OwnWork::barrier;
     } else if (lease_.unnamed_unbound && !pin_reserved_ && state_ == SessionState::settling) {
         out.decide(Decision::ask_pin);
@@ -77,6 +77,7 @@ void Session::end_lease(const Turn& turn, Outbox& out) {
     if (pins_ != 0) {
         PGB_CHECK(pin_reserved_ && !leaving);
         reset_owed_ = lease_.reset_needed;
+        unnamed_stale_ = !lease_.unnamed_parsed;
         out.decide(Decision::keep_backend);
         return;
     }

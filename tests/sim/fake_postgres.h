@@ -50,7 +50,7 @@ public:
     [[nodiscard]] bool works() const;
     /// It waits for its peer: nothing unread, nothing under way.
     [[nodiscard]] bool idle() const {
-        return dead_ || stuck_ || (!work_ && input_.empty() && held_.empty());
+        return dead_ || (!stuck_ && !work_ && input_.empty() && held_.empty());
     }
     /// Nothing read and unanswered, nothing unread, no transaction, nothing left by a session.
     [[nodiscard]] std::string why_not_clean() const;
