@@ -162,6 +162,11 @@ bool Session::untold_failure(const TransactionStatement& statement) const {
            !ends_failed_block(statement.verb);
 }
 
+// The block it was about has ended without a statement that could have been told.
+void Session::forget_untold_error() {
+    if (block_.state() != VirtualBlock::State::failed) untold_error_.clear();
+}
+
 bool Session::answer_failed_block(Outbox& out) {
     std::string& reply = out.scratch();
     append_in_failed_block(reply);
@@ -196,6 +201,7 @@ bool Session::idle_query(const Frame& frame, Outbox& out) {
         if (first == TransactionVerb::rollback || first == TransactionVerb::abort_) block_.leave();
     }
     if (block_.execute(statement, query.text, reply) != VirtualBlock::Outcome::needs_backend) {
+        forget_untold_error();
         answer(reply, out);
         return true;
     }
@@ -307,6 +313,7 @@ bool Session::idle_execute(const Frame& frame, Outbox& out) {
         const std::string text = "SAVEPOINT " + local_portal_->name;
         const auto outcome = block_.execute(local_portal_->view(), text, reply);
         local_portal_.reset();
+        forget_untold_error();
         if (outcome == VirtualBlock::Outcome::answered) {
             out.to_frontend(reply);
             return true;

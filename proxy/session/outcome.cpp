@@ -98,6 +98,7 @@ void Session::tell_lost(bool resolution_unknown, Outbox& out) {
     }
     if (syncs == 0 && !open_batch) {
         // Nothing is owed: the frontend learns it when it speaks next.
+        untold_error_.clear();
         if (!resolution_unknown) append_rolled_back(untold_error_);
         return;
     }

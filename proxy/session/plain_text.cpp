@@ -37,6 +37,17 @@ bool stands_at(std::string_view text, std::size_t at, std::string_view letters) 
     return true;
 }
 
+// Of a byte of that kind: whether what stands behind it keeps the text plain.
+bool stays_plain(std::string_view text, std::size_t at, std::uint8_t kind) {
+    const char next = at + 1 < text.size() ? text[at + 1] : '\0';
+    switch (kind) {
+        case pairs: return next != '-' && next != '*';
+        case dollar: return next >= '0' && next <= '9';
+        case letter_t: return !stands_at(text, at + 1, "emp") && !stands_at(text, at + 1, "tings");
+        default: return false;
+    }
+}
+
 }  // namespace
 
 bool is_plain_text(std::string_view text) {
@@ -46,19 +57,8 @@ bool is_plain_text(std::string_view text) {
         return false;
     }
     for (std::size_t i = 0; i < text.size(); ++i) {
-        switch (kKinds[static_cast<unsigned char>(text[i])]) {
-            case telling: return false;
-            case pairs:
-                if (stands_at(text, i + 1, "-") || stands_at(text, i + 1, "*")) return false;
-                break;
-            case dollar:
-                if (i + 1 >= text.size() || text[i + 1] < '0' || text[i + 1] > '9') return false;
-                break;
-            case letter_t:
-                if (stands_at(text, i + 1, "emp") || stands_at(text, i + 1, "tings")) return false;
-                break;
-            default: break;
-        }
+        const std::uint8_t kind = kKinds[static_cast<unsigned char>(text[i])];
+        if (kind != plain && !stays_plain(text, i, kind)) return false;
     }
     return true;
 }

@@ -98,6 +98,11 @@ void Session::on_backend_ready(BackendBook& book, const Turn& turn, Outbox& out)
 }
 
 void Session::on_pin_granted(const Turn& turn, Outbox& out) {
+    if (state_ == SessionState::closed) {
+        // A drain has ended the session behind its question.
+        out.decide(Decision::unpin);
+        return;
+    }
     pin_reserved_ = true;
     if (state_ == SessionState::settling) settle(turn, out);
 }

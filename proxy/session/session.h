@@ -168,6 +168,7 @@ private:
     void answer(std::string& reply, Outbox& out) const;
     [[nodiscard]] bool untold_failure(const TransactionStatement& statement) const;
     bool answer_failed_block(Outbox& out);
+    void forget_untold_error();
 
     // frontend_lent.cpp: messages while a backend is lent
     bool take_lent(const Frame& frame, const Turn& turn, Outbox& out);
@@ -239,10 +240,10 @@ private:
     // The block failed while nothing could be said; told at its next statement.
     std::string untold_error_;
 
-    bool discarding_ = false;    // an error was answered here: up to the next Sync nothing counts
-    bool has_backend_ = false;   // lent, or kept by a pin
-    bool pin_reserved_ = false;  // the pool counts a pin for this session
-    bool reset_owed_ = false;    // by the lease that kept the backend: it must be cleaned some day
+    bool discarding_ = false;     // an error was answered here: up to the next Sync nothing counts
+    bool has_backend_ = false;    // lent, or kept by a pin
+    bool pin_reserved_ = false;   // the pool counts a pin for this session
+    bool reset_owed_ = false;     // by the lease that kept the backend: it must be cleaned some day
     bool unnamed_stale_ = false;  // the kept backend's unnamed statement is not this session's last
     bool draining_ = false;
     Lease lease_;
