@@ -208,6 +208,7 @@ def test_one_pin_too_many_is_refused_and_the_session_lives(postgres, new_proxy, 
 @pytest.mark.parametrize("last", [Q("listen x"), P("select 3", "named") + S], ids=["query", "batch"])
 def test_a_pin_too_many_inside_a_block_rolls_it_back(postgres, new_proxy, connect, last):
     """The transaction is over in PostgreSQL at once; the session is in a failed block."""
+    postgres.empty_tables()
     proxy = new_proxy(postgres, {"databases": {"*": {"pool_size": 2, "pool_wait": "1s"}}})
     first, second = connect(proxy), connect(proxy)
     first.ask(P("select 1", "named"), S)
@@ -222,6 +223,7 @@ def test_a_pin_too_many_inside_a_block_rolls_it_back(postgres, new_proxy, connec
 
 @needs_proxy
 def test_a_pin_too_many_inside_a_batch_undoes_the_batch(postgres, new_proxy, connect):
+    postgres.empty_tables()
     proxy = new_proxy(postgres, {"databases": {"*": {"pool_size": 2, "pool_wait": "1s"}}})
     first, second = connect(proxy), connect(proxy)
     first.ask(P("select 1", "named"), S)
