@@ -63,8 +63,16 @@ void Session::lose_backend(Decision how, const Turn& turn, Outbox& out) {
         state_ = SessionState::closed;
         return;
     }
-    if (working) tell_lost(unknown, out);
-    if (settling && !refusal_.empty()) {
+    if (working && lease_.worked) {
+        tell_lost(unknown, out);
+    } else if (working) {
+        // Only the proxy's own BEGIN was sent: the message that asked for the lease is refused when
+        // it is taken, and the block is still virtual.
+        refusal_.clear();
+        append_rolled_back(refusal_);
+    }
+    // The batch that a denied pin has ended; any other refusal is of a message still to be taken.
+    if (settling && own_work_ == OwnWork::batch_abort && !refusal_.empty()) {
         std::string& reply = out.scratch();
         reply.swap(refusal_);
         refusal_.clear();

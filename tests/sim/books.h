@@ -11,8 +11,8 @@ namespace pgb::sim {
 /// stored, and every rule that was broken. Tags name who sent what: `s<session>u<unit>n<number>`.
 struct Books {
     struct Insert {
-        bool in_block = false;     ///< its client had sent BEGIN and no end of the block before it
-        bool may_commit = false;   ///< whatever ends its transaction well was sent in full
+        bool in_block = false;    ///< its client had sent BEGIN and no end of the block before it
+        bool may_commit = false;  ///< whatever ends its transaction well was sent in full
         bool never_commits = false;  ///< an error behind it in the same transaction undoes it
         int executed = 0;
     };

@@ -153,8 +153,14 @@ void Client::act_simple() {
 
 void Client::act_batch() {
     switch (dice_.below(7)) {
-        case 0: begin_unit("batch select", "12TDC"); run_statement("select '" + tag() + "'", true); break;
-        case 1: begin_unit("batch sleep", "12DC"); run_statement("select pg_sleep(1), '" + tag() + "'", false); break;
+        case 0:
+            begin_unit("batch select", "12TDC");
+            run_statement("select '" + tag() + "'", true);
+            break;
+        case 1:
+            begin_unit("batch sleep", "12DC");
+            run_statement("select pg_sleep(1), '" + tag() + "'", false);
+            break;
         case 2: {
             begin_unit("batch insert", "12C");
             run_statement(insert_text(), false);
@@ -263,8 +269,8 @@ void Client::act_odd() {
             Unit& unit = begin_unit("batch ended by a query", "");
             unit.ready_max = 2;
             unit.strict = false;
-            run_statement(dice_.once_in(2) ? "select '" + tag() + "'" : "select 1/0, '" + tag() + "'",
-                          false);
+            run_statement(
+                dice_.once_in(2) ? "select '" + tag() + "'" : "select 1/0, '" + tag() + "'", false);
             query("select '" + tag() + "'");
             sync();
             return;
@@ -281,7 +287,8 @@ void Client::act_odd() {
         }
         case 3: {
             if (names_ == 0) return;
-            const std::string name = "n" + std::to_string(dice_.below(static_cast<std::uint32_t>(names_)));
+            const std::string name =
+                "n" + std::to_string(dice_.below(static_cast<std::uint32_t>(names_)));
             begin_unit("close named", "3");
             message('C', "S" + name + std::string(1, '\0'));
             sync();

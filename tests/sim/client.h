@@ -17,8 +17,7 @@ namespace pgb::sim {
 /// checked within the range that it leaves open.
 class Client {
 public:
-    Client(int session, Books& books, Dice& dice)
-        : session_(session), books_(books), dice_(dice) {}
+    Client(int session, Books& books, Dice& dice) : session_(session), books_(books), dice_(dice) {}
 
     /// Adds something to what is to be sent, if its pipeline is not too long.
     void act();

@@ -87,7 +87,8 @@ void Client::on_message(char type, std::string_view body) {
 }
 
 void Client::on_quiet() {
-    if (units_.empty() || units_.back().strict || copy_ != Copy::none || owes_sync_) return;
+    if (fatal_ || units_.empty() || units_.back().strict || copy_ != Copy::none || owes_sync_)
+        return;
     int before = 0;
     for (std::size_t i = 0; i + 1 < units_.size(); ++i) before += units_[i].ready_max;
     Unit& unit = units_.back();

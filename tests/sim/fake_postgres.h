@@ -50,7 +50,7 @@ public:
     [[nodiscard]] bool works() const;
     /// It waits for its peer: nothing unread, nothing under way.
     [[nodiscard]] bool idle() const {
-        return dead_ || (!stuck_ && !work_ && input_.empty() && held_.empty());
+        return !dead_ && !stuck_ && !work_ && input_.empty() && held_.empty();
     }
     /// Nothing read and unanswered, nothing unread, no transaction, nothing left by a session.
     [[nodiscard]] std::string why_not_clean() const;
@@ -117,6 +117,11 @@ private:
     bool stuck_ = false;
     Instant stuck_until_;
 };
+
+inline constexpr std::string_view kAborted = "current transaction is aborted";
+
+/// Whether PostgreSQL takes the text in a failed block.
+bool ends_failed_block(const std::string& text);
 
 /// The tag in a text: what stands between the last two quotes, or behind `-- `.
 std::string tag_of(const std::string& text);

@@ -60,7 +60,8 @@ int main(int count, char** arguments) {
         World world(settings_of(current, steps, trace));
         const auto broken = world.run();
         if (broken.empty()) continue;
-        std::printf("sim --seed %llu --steps %d\n", static_cast<unsigned long long>(current), steps);
+        std::printf("sim --seed %llu --steps %d\n", static_cast<unsigned long long>(current),
+                    steps);
         for (const std::string& what : broken) std::printf("  %s\n", what.c_str());
         return 1;
     }

@@ -24,8 +24,8 @@ Seat::~Seat() {
 }
 
 Turn Seat::turn() const {
-    return {world_.now_, world_.gate_.stats(world_.lane_).waiting > 0 ||
-                             world_.pool_.waiting_count() > 0};
+    return {world_.now_,
+            world_.gate_.stats(world_.lane_).waiting > 0 || world_.pool_.waiting_count() > 0};
 }
 
 ShedFacts Seat::facts(ShedReason reason) const {
@@ -131,10 +131,15 @@ void Seat::pump() {
     while (!input_.empty() && session_.takes_input() && !deaf_) {
         // The kernel may hand over any part of it.
         const std::size_t seen =
-            world_.dice_.once_in(3) ? 1 + world_.dice_.below(static_cast<std::uint32_t>(input_.size()))
-                                    : input_.size();
+            world_.dice_.once_in(3)
+                ? 1 + world_.dice_.below(static_cast<std::uint32_t>(input_.size()))
+                : input_.size();
         const std::string view = input_.substr(0, seen);
         const std::size_t taken = session_.on_frontend(view, turn(), out);
+        if (taken > 0) {
+            world_.note(client_.name() +
+                        " -> proxy: " + printable(std::string_view(view).substr(0, taken)));
+        }
         input_.erase(0, taken);
         const bool decided = !out.decisions().empty();
         carry_out();
@@ -310,7 +315,8 @@ void Seat::end_lease(Decision how) {
         link.server.run(world_.now_);
         const std::string why = link.server.why_not_clean();
         if (!why.empty()) world_.books_.complain("given back, but " + why + ": " + describe());
-        if (!link.unseen.empty() && !link.server.dead()) world_.books_.complain("given back with unseen " + printable(link.unseen));
+        if (!link.unseen.empty() && !link.server.dead())
+            world_.books_.complain("given back with unseen " + printable(link.unseen));
         if (link.cancel_in_flight) world_.books_.complain("given back with a cancel on its way");
     }
     link_ = nullptr;

@@ -174,7 +174,9 @@ void World::carry_out(Pool::Actions& actions) {
             case PoolActionKind::lend:
                 static_cast<Seat*>(action.waiter)->on_lent(*find(action.backend));
                 break;
-            case PoolActionKind::refuse: static_cast<Seat*>(action.waiter)->on_refused(action); break;
+            case PoolActionKind::refuse:
+                static_cast<Seat*>(action.waiter)->on_refused(action);
+                break;
             case PoolActionKind::greet:
             case PoolActionKind::forget: break;
         }

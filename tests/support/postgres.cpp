@@ -59,6 +59,7 @@ void become(const passwd* user) {
 pid_t spawn(const std::vector<std::string>& words, const std::string& log) {
     const passwd* user = unprivileged_user();
     std::vector<char*> arguments;
+    arguments.reserve(words.size() + 1);
     for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
     const pid_t parent = getpid();

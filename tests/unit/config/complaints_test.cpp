@@ -193,7 +193,7 @@ TEST_CASE("complaints: a bad file gets exactly these lines") {
 
 TEST_CASE("complaints: every code but the one of unreadable files and of bounds has a bad file") {
     std::string all;
-    for (auto part : {structure_files(), value_files(), rule_files()}) {
+    for (const auto& part : {structure_files(), value_files(), rule_files()}) {
         for (const BadFile& file : part) all += joined(complaint_lines(load(file.text)));
     }
     for (const code::Entry& entry : code::kAll) {

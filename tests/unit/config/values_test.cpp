@@ -191,14 +191,14 @@ TEST_CASE("values: only what no other machine can reach is loopback") {
 }
 
 TEST_CASE("values: a suggestion is what was nearly written, or nothing") {
-    constexpr std::string_view words[] = {"queue", "queue_wait", "concurrency", "mode"};
-    CHECK(suggest("quue", words) == "queue");
-    CHECK(suggest("queue-wait", words) == "queue_wait");
-    CHECK(suggest("queueWait", words) == "queue_wait");
-    CHECK(suggest("cnocurrency", words) == "concurrency");
-    CHECK(suggest("something", words).empty());
-    CHECK(suggest("", words).empty());
-    CHECK(suggest(std::string(1000, 'q'), words).empty());
+    constexpr std::string_view kWords[] = {"queue", "queue_wait", "concurrency", "mode"};
+    CHECK(suggest("quue", kWords) == "queue");
+    CHECK(suggest("queue-wait", kWords) == "queue_wait");
+    CHECK(suggest("queueWait", kWords) == "queue_wait");
+    CHECK(suggest("cnocurrency", kWords) == "concurrency");
+    CHECK(suggest("something", kWords).empty());
+    CHECK(suggest("", kWords).empty());
+    CHECK(suggest(std::string(1000, 'q'), kWords).empty());
 }
 
 TEST_CASE("values: texts are bounded and have no control characters") {

@@ -23,11 +23,12 @@ namespace {
 /// A server that takes cancel connections and leaves the rest to the test.
 struct FakeServer {
     explicit FakeServer(Loop& loop)
-        : listener(std::move(
-              Listener::open(
-                  loop, TcpEndpoint{"127.0.0.1", 0},
-                  {[this](AcceptedConnection guest) { guests.push_back(guest.fd); }, nullptr})
-                  .value())) {}
+        : listener(std::move(Listener::open(loop, TcpEndpoint{"127.0.0.1", 0},
+                                            {[this](const AcceptedConnection& guest) {
+                                                 guests.push_back(guest.fd);
+                                             },
+                                             nullptr})
+                                 .value())) {}
     ~FakeServer() {
         for (const int fd : guests) close(fd);
     }

@@ -47,7 +47,7 @@ public:
     OddServer(Loop& loop, std::string answer, std::size_t chunk = 1 << 20)
         : loop_(loop), answer_(std::move(answer)), chunk_(chunk) {
         listener_ = std::move(Listener::open(loop, TcpEndpoint{"127.0.0.1", 0},
-                                             {[this](AcceptedConnection guest) {
+                                             {[this](const AcceptedConnection& guest) {
                                                   guests_.push_back({guest.fd, 0, false});
                                               },
                                               nullptr})
@@ -160,7 +160,10 @@ TEST_CASE("odd server: a refusal after authentication keeps its code, detail and
 TEST_CASE("odd server: what is no PostgreSQL is a failure in words") {
     for (const std::string& answer :
          {std::string("HTTP/1.1 400 Bad Request\r\n\r\n"), message('Q', "zero"), kReady,
-          kAuthenticated + kKey + kReady + message('T', std::string("\0\0", 2))}) {
+          std::string(kAuthenticated)
+              .append(kKey)
+              .append(kReady)
+              .append(message('T', std::string("\0\0", 2)))}) {
         ConnectorBench bench;
         OddServer server(bench.loop, answer);
         log_in(bench, server);

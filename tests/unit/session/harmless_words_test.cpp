@@ -49,7 +49,8 @@ TEST_CASE("harmless words: each is a keyword, a type or a function of pg_catalog
 // session, and then write it here.
 TEST_CASE("harmless words: the volatile functions are those that were looked at") {
     const std::string looked_at =
-        "'clock_timestamp','current_query','currval','gen_random_uuid','lastval','lo_close','lo_creat','lo_create',"
+        "'clock_timestamp','current_query','currval','gen_random_uuid','lastval','lo_close','lo_"
+        "creat','lo_create',"
         "'lo_from_bytea','lo_get','lo_lseek','lo_lseek64','lo_open','lo_put','lo_tell','lo_tell64',"
         "'lo_truncate','lo_truncate64','lo_unlink','loread','lowrite','nextval',"
         "'pg_advisory_unlock','pg_advisory_unlock_all','pg_advisory_unlock_shared',"
@@ -81,7 +82,8 @@ TEST_CASE("harmless words: functions that change the session are not among them"
     }
 }
 
-TEST_CASE("harmless words: any case is the same word, and no longer word is taken for its beginning") {
+TEST_CASE(
+    "harmless words: any case is the same word, and no longer word is taken for its beginning") {
     CHECK(is_harmless_before_parenthesis("LOWER"));
     CHECK(is_harmless_before_parenthesis("Coalesce"));
     CHECK_FALSE(is_harmless_before_parenthesis("lower_it"));

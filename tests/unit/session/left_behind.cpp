@@ -33,9 +33,7 @@ LeftBehind::LeftBehind(const std::string& conninfo)
     REQUIRE(PQstatus(connection_.get()) == CONNECTION_OK);
 }
 
-void LeftBehind::run(const std::string& text) {
-    PQclear(PQexec(connection_.get(), text.c_str()));
-}
+void LeftBehind::run(const std::string& text) { PQclear(PQexec(connection_.get(), text.c_str())); }
 
 std::string LeftBehind::value(const std::string& sql) {
     PGresult* result = PQexec(connection_.get(), sql.c_str());

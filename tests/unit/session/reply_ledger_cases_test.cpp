@@ -1,7 +1,6 @@
-#include "proxy/session/reply_ledger.h"
-
 #include <string_view>
 
+#include "proxy/session/reply_ledger.h"
 #include "tests/support/catch.h"
 
 namespace pgb::test {
@@ -61,7 +60,8 @@ TEST_CASE("ledger: a batch is over at its ReadyForQuery and not before") {
     check_over(ledger);
 }
 
-TEST_CASE("ledger: 500 pipelined batches owe 500 ReadyForQuerys, however far ahead they were sent") {
+TEST_CASE(
+    "ledger: 500 pipelined batches owe 500 ReadyForQuerys, however far ahead they were sent") {
     ReplyLedger ledger;
     for (int i = 0; i < 500; ++i) send(ledger, "PBES");
     CHECK(ledger.frontend_syncs() == 500);
@@ -314,8 +314,8 @@ TEST_CASE("ledger: a told error is known until its ReadyForQuery") {
 }
 
 TEST_CASE("ledger: a reply that nothing owes is unexpected") {
-    for (const std::string_view type : {"1", "2", "3", "T", "D", "C", "I", "s", "n", "t", "G", "H",
-                                        "V", "Z", "E", "R", "K", "W", "v", "d", "c"}) {
+    for (const std::string_view type : {"1", "2", "3", "T", "D", "C", "I", "s", "n", "t", "G",
+                                        "H", "V", "Z", "E", "R", "K", "W", "v", "d", "c"}) {
         INFO(type);
         ReplyLedger idle;
         CHECK(replies(idle, type) == "u");

@@ -13,9 +13,8 @@ namespace pgb::test {
 namespace {
 
 constexpr std::array<std::string_view, 12> kDecisionWords{
-    "ask_permit",   "ask_backend",   "ask_pin",        "leave_queue",    "end_lease",
-    "keep_backend", "unpin",         "close_backend",  "drop_backend",   "orphan_backend",
-    "cancel",       "close_frontend"};
+    "ask_permit", "ask_backend",   "ask_pin",      "leave_queue",    "end_lease", "keep_backend",
+    "unpin",      "close_backend", "drop_backend", "orphan_backend", "cancel",    "close_frontend"};
 
 bool is_text(const std::string& word) { return !word.empty() && word[0] == '"'; }
 std::string text_of(const std::string& word) { return word.substr(1, word.size() - 2); }
@@ -56,9 +55,8 @@ std::string frontend_word(char type, std::string_view body) {
     if (type != 'E' && type != 'N') return word;
     const auto fields = parse_error(body);
     if (!fields) return word + "(?)";
-    const std::string severity = fields->severity == "ERROR" || type == 'N'
-                                     ? ""
-                                     : std::string(fields->severity) + " ";
+    const std::string severity =
+        fields->severity == "ERROR" || type == 'N' ? "" : std::string(fields->severity) + " ";
     std::string reason;
     const std::string hint(fields->hint);
     if (const auto at = hint.find("reason="); at != hint.npos) {
@@ -73,7 +71,8 @@ std::string words_of(std::string_view bytes, Word word_of) {
     while (bytes.size() >= 5) {
         std::uint32_t size = 1;
         for (std::size_t i = 1; i < 5; ++i) {
-            size += static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[i])) << (8 * (4 - i));
+            size += static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[i]))
+                    << (8 * (4 - i));
         }
         if (size > bytes.size()) break;
         words += " " + word_of(bytes[0], bytes.substr(5, size - 5));
@@ -107,8 +106,8 @@ std::vector<std::string> script_words(const std::string& line) {
     std::vector<std::string> words;
     std::size_t at = 0;
     while ((at = line.find_first_not_of(" \t", at)) != line.npos) {
-        const std::size_t end = line[at] == '"' ? line.find('"', at + 1) + 1
-                                                : line.find_first_of(" \t", at);
+        const std::size_t end =
+            line[at] == '"' ? line.find('"', at + 1) + 1 : line.find_first_of(" \t", at);
         words.push_back(line.substr(at, end == line.npos ? end : end - at));
         at = end == line.npos ? line.size() : end;
     }
@@ -129,7 +128,7 @@ std::string SessionScript::step(const std::vector<std::string>& words) {
     } else if (words[0] == "b") {
         backend(words);
         const std::size_t used = session_.on_backend(replies_, turn(), out_);
-        const std::string found = collect();
+        std::string found = collect();
         replies_.erase(0, used);
         out_.clear();
         if (session_.takes_input() && !input_.empty()) {
@@ -141,7 +140,10 @@ std::string SessionScript::step(const std::vector<std::string>& words) {
         return found;
     } else {
         event(words);
-        if (words[0] != "busy" && words[0] != "quiet" && words[0] != "state") feed();
+        if (words[0] != "busy" && words[0] != "quiet" && words[0] != "state" &&
+            words[0] != "ready") {
+            feed();
+        }
         if (words[0] == "state") {
             static constexpr std::array<const char*, 8> kStates{
                 "idle",   "queued",   "waiting_backend", "starting",
@@ -149,7 +151,7 @@ std::string SessionScript::step(const std::vector<std::string>& words) {
             return kStates[static_cast<std::size_t>(session_.state())];
         }
     }
-    const std::string found = collect();
+    std::string found = collect();
     out_.clear();
     return found;
 }
@@ -178,9 +180,7 @@ void SessionScript::frontend(const std::vector<std::string>& words) {
         switch (word[0]) {
             case 'Q': writer.begin('Q').cstring(text).end(); break;
             case 'P': writer.begin('P').cstring(name).cstring(text).u16(0).end(); break;
-            case 'B':
-                writer.begin('B').cstring("").cstring(name).u16(0).u16(0).u16(0).end();
-                break;
+            case 'B': writer.begin('B').cstring("").cstring(name).u16(0).u16(0).u16(0).end(); break;
             case 'D':
             case 'C': writer.begin(word[0]).bytes(name.empty() ? "P" : name).u8(0).end(); break;
             case 'E': writer.begin('E').cstring("").u32(0).end(); break;
@@ -237,7 +237,7 @@ void SessionScript::event(const std::vector<std::string>& words) {
         session_.on_refused(refusal(argument));
     } else if (what == "unavailable") {
         session_.on_backend_unavailable(argument, "words");
-    } else if (what == "backend") {
+    } else if (what == "backend" || what == "ready") {
         session_.on_backend_ready(book_, turn(), out_);
     } else if (what == "pin") {
         if (argument == "ok") {

@@ -113,6 +113,17 @@ inline constexpr auto kEffectCases = std::to_array<EffectCase>({
     {reset, "select other.set_config('a.b', 'x', true)"},
     {reset, "select U&\"set\\005fconfig\"('a.b', 'x', false)"},
 
+    // A view whose rule calls set_config.
+    {reset, "update pg_settings set setting = 'x' where name = 'application_name'"},
+    {reset, "update pg_catalog.pg_settings set setting = 'x' where name = 'application_name'"},
+    {reset, "update \"pg_settings\" set setting = current_user where name = 'application_name'"},
+    {reset, "UPDATE PG_SETTINGS s SET setting = s.name WHERE s.name = 'application_name'"},
+    {reset,
+     "with x as (update pg_settings set setting = 'x' where name = 'application_name' "
+     "returning 1) select * from x"},
+    {reset, "select a into pg_temp.x from t"},
+    {reset, "select 1 as a into \"pg_temp\".x"},
+
     // LISTEN.
     {pinned, "listen channel"},
     {pinned, "LISTEN \"Channel\""},
@@ -157,8 +168,9 @@ inline constexpr auto kEffectCases = std::to_array<EffectCase>({
     {pinned, "begin; set local search_path = pg_temp; create table x (a int); commit"},
     {pinned, "begin; set local search_path = 'pg_temp'; create table x (a int); commit"},
     {pinned, "begin; set local search_path = \"pg_temp\", public; create table x (a int); commit"},
-    {pinned, "begin; select set_config('search_path', 'pg_temp', true); create table x (a int); "
-             "commit"},
+    {pinned,
+     "begin; select set_config('search_path', 'pg_temp', true); create table x (a int); "
+     "commit"},
 
     // Cursors that outlive the transaction.
     {pinned, "begin; declare c cursor with hold for select 1; commit"},

@@ -24,7 +24,8 @@ TEST_CASE("text effect: each text is judged as the table says") {
     }
 }
 
-TEST_CASE("text effect: a text of which only the beginning was seen resets, whatever it begins with") {
+TEST_CASE(
+    "text effect: a text of which only the beginning was seen resets, whatever it begins with") {
     for (const EffectCase& example : kEffectCases) {
         INFO(example.text);
         const std::string_view half = example.text.substr(0, example.text.size() / 2);
@@ -78,12 +79,15 @@ public:
         server.run("create sequence if not exists s");
         server.run("create schema if not exists other");
         server.run("do $$ begin create role someone superuser; exception when others then end $$");
-        server.run("create or replace function leaves_something() returns int language plpgsql as "
-                   "$$ begin perform set_config('hidden.setting', 'x', false); return 1; end $$");
-        server.run("create or replace function other.set_config(text, text, bool) returns text "
-                   "language sql as $$ select pg_catalog.set_config($1, $2, false) $$");
-        server.run("create or replace procedure leave_something() language plpgsql as "
-                   "$$ begin perform set_config('hidden.setting', 'x', false); end $$");
+        server.run(
+            "create or replace function leaves_something() returns int language plpgsql as "
+            "$$ begin perform set_config('hidden.setting', 'x', false); return 1; end $$");
+        server.run(
+            "create or replace function other.set_config(text, text, bool) returns text "
+            "language sql as $$ select pg_catalog.set_config($1, $2, false) $$");
+        server.run(
+            "create or replace procedure leave_something() language plpgsql as "
+            "$$ begin perform set_config('hidden.setting', 'x', false); end $$");
         connection = std::make_unique<LeftBehind>(server.unix_socket());
     }
     std::unique_ptr<LeftBehind> connection;
