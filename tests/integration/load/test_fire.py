@@ -5,7 +5,7 @@ from form import FULL
 
 pytestmark = [pytest.mark.needs_proxy, pytest.mark.load]
 
-SECONDS = 30 if FULL else 5
+SECONDS = 60 if FULL else 5
 TIMEOUTS_MS = (1, 2, 3, 5)
 
 
