@@ -55,6 +55,11 @@ enum class TransactionVerb : std::uint8_t {
     rollback_prepared,    ///< tag ROLLBACK PREPARED
 };
 
+/// BEGIN or START TRANSACTION.
+[[nodiscard]] constexpr bool begins_block(TransactionVerb verb) {
+    return verb == TransactionVerb::begin || verb == TransactionVerb::start_transaction;
+}
+
 struct TransactionStatement {
     TransactionVerb verb = TransactionVerb::none;
     TransactionModes modes;  ///< of begin, start_transaction and set_transaction

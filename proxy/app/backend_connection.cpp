@@ -1,6 +1,5 @@
 #include "proxy/app/backend_connection.h"
 
-#include "protocol/error_response.h"
 #include "protocol/framer.h"
 #include "protocol/message_type.h"
 #include "proxy/app/database.h"
@@ -177,7 +176,8 @@ void BackendConnection::on_tick(Instant now) {
 }
 
 void BackendConnection::send_cancel() {
-    PGB_CHECK(!cancel_in_flight_);
+    // The one that the end of the program has sent serves a session's wish, too.
+    if (cancel_in_flight_) return;
     cancel_in_flight_ = true;
     server_.cancel_sender().send(
         link_.cancel_target(), database_.entry().cancel_timeout,

@@ -71,7 +71,6 @@ public:
     void update_reading();
     /// It is to be deleted at the end of the turn; its socket is closed now.
     void die();
-    Permit take_permit() { return std::move(permit_); }
 
 private:
     void read();

@@ -84,14 +84,11 @@ public:
     [[nodiscard]] FrontendPhase phase() const { return phase_; }
     [[nodiscard]] bool is_dead() const { return phase_ == FrontendPhase::dead; }
     [[nodiscard]] std::uint64_t id() const { return id_; }
-    [[nodiscard]] std::size_t workload() const { return workload_; }
     [[nodiscard]] Instant opened_at() const { return opened_at_; }
     [[nodiscard]] bool output_is_blocked() const;
     [[nodiscard]] std::size_t unsent() const { return output_.size(); }
     /// Stop or go on reading, as the other side's buffers demand.
     void update_reading();
-    /// The backend's bytes are about to be handled with this session: see BackendConnection.
-    void send_to_frontend();
     [[nodiscard]] Turn turn() const;
 
 private:
@@ -116,6 +113,7 @@ private:
     void finish_closing();
 
     // driver.cpp
+    void send_to_frontend();
     void carry_out_decisions();
     void carry_out(Decision decision);
     void flush_backend();

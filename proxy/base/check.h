@@ -4,13 +4,8 @@
 
 namespace pgb {
 
-/// Writes the failed condition and the registered state dump to standard error, then aborts.
+/// Writes the failed condition to standard error, then aborts.
 [[noreturn]] void check_failed(std::string_view condition, std::string_view file, int line);
-
-/// The function that a failed check calls for the state dump; null: none. Async-signal-safe is not
-/// asked for: the process is about to abort anyway.
-using StateDump = void (*)();
-void set_state_dump(StateDump dump);
 
 }  // namespace pgb
 

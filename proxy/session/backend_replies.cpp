@@ -6,6 +6,14 @@
 
 namespace pgb {
 
+namespace {
+// Sent at any time, in answer to nothing (manual, "Asynchronous Operations").
+bool is_asynchronous(BackendType type) {
+    return type == BackendType::notice_response || type == BackendType::parameter_status ||
+           type == BackendType::notification_response;
+}
+}  // namespace
+
 std::size_t Session::on_backend(std::string_view input, const Turn& turn, Outbox& out) {
     std::size_t used = 0;
     last_activity_ = turn.now;
@@ -35,32 +43,8 @@ bool Session::take_reply(const Frame& frame, const Turn& turn, Outbox& out) {
         distrust_backend(turn, out);
         return false;
     }
-    switch (*type) {
-        case BackendType::notice_response:
-        case BackendType::parameter_status:
-        case BackendType::notification_response: return take_asynchronous(frame, out);
-        case BackendType::error_response: return take_error(frame, turn, out);
-        case BackendType::authentication:
-        case BackendType::backend_key_data:
-        case BackendType::ready_for_query:
-        case BackendType::parse_complete:
-        case BackendType::bind_complete:
-        case BackendType::close_complete:
-        case BackendType::command_complete:
-        case BackendType::parameter_description:
-        case BackendType::row_description:
-        case BackendType::data_row:
-        case BackendType::no_data:
-        case BackendType::empty_query_response:
-        case BackendType::portal_suspended:
-        case BackendType::copy_in_response:
-        case BackendType::copy_out_response:
-        case BackendType::copy_both_response:
-        case BackendType::copy_data:
-        case BackendType::copy_done:
-        case BackendType::function_call_response:
-        case BackendType::negotiate_protocol_version: break;
-    }
+    if (is_asynchronous(*type)) return take_asynchronous(frame, out);
+    if (*type == BackendType::error_response) return take_error(frame, turn, out);
     const Ruling ruling = ledger_.on_reply(*type);
     if (ruling == Ruling::unexpected) {
         distrust_backend(turn, out);
@@ -111,7 +95,6 @@ bool Session::take_error(const Frame& frame, const Turn& turn, Outbox& out) {
             state_ != SessionState::winding_up) {
             out.to_frontend(frame.bytes);
             out.decide(Decision::close_frontend);
-            drop_pin(out);
             give_up_backend(Decision::drop_backend, out);
             state_ = SessionState::closed;
             return false;

@@ -37,10 +37,6 @@ bool ends_failed_block(TransactionVerb verb) {
     return false;
 }
 
-bool begins_block(TransactionVerb verb) {
-    return verb == TransactionVerb::begin || verb == TransactionVerb::start_transaction;
-}
-
 void append_layout_error(std::string& out, MessageFault fault) {
     append_error(out, {.sqlstate = sqlstate::kProtocolViolation, .message = fault_message(fault)});
 }

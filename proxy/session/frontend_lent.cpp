@@ -44,10 +44,6 @@ bool ends_block(TransactionVerb verb) {
     return commits(verb) || verb == TransactionVerb::rollback || verb == TransactionVerb::abort_;
 }
 
-bool begins(TransactionVerb verb) {
-    return verb == TransactionVerb::begin || verb == TransactionVerb::start_transaction;
-}
-
 }  // namespace
 
 bool Session::must_wait(const Turn& turn) const {
@@ -135,7 +131,7 @@ bool Session::lent_text(std::string_view name, std::string_view text, bool whole
         whole ? parse_transaction_statement(text) : TransactionStatement{};
     // A block begun behind other work is made virtual like any other, once that work is over;
     // inside a batch the server itself skips what follows a BEGIN that fails.
-    if (begins(statement.verb) && !ledger_.unsynced() && !ledger_.settled()) return false;
+    if (begins_block(statement.verb) && !ledger_.unsynced() && !ledger_.settled()) return false;
     const TextEffect effect = judged_ ? *judged_ : effect_of(text, whole);
     if ((effect.pins || !name.empty()) && !pin_reserved_) {
         judged_ = effect;
@@ -153,8 +149,8 @@ bool Session::lent_text(std::string_view name, std::string_view text, bool whole
         lease_.commit_sent = true;
     }
     if (ends_block(statement.verb)) lease_.begin_sent = false;
-    if (begins(statement.verb) ||
-        (effect.several && begins(first_verb(text)) && !may_commit(text))) {
+    if (begins_block(statement.verb) ||
+        (effect.several && begins_block(first_verb(text)) && !may_commit(text))) {
         lease_.begin_sent = true;
     }
     return true;
@@ -180,10 +176,11 @@ bool Session::lent_parse(const Frame& frame, Outbox& out) {
 bool Session::lent_bind(const Frame& frame, Outbox& out) {
     const BindRequest bind = parse_bind(frame.body(), frame.body_is_whole());
     if (const LocalStatement* statement = local_statement(bind.statement)) {
-        if (begins(statement->verb) && !ledger_.unsynced() && !ledger_.settled()) return false;
+        if (begins_block(statement->verb) && !ledger_.unsynced() && !ledger_.settled())
+            return false;
         if (commits(statement->verb)) lease_.commit_sent = true;
         if (ends_block(statement->verb)) lease_.begin_sent = false;
-        if (begins(statement->verb)) lease_.begin_sent = true;
+        if (begins_block(statement->verb)) lease_.begin_sent = true;
     }
     if (bind.statement.empty()) {
         guard_unnamed(out);

@@ -120,10 +120,11 @@ void Session::on_pin_denied(const ShedFacts& facts, const Turn& turn, Outbox& ou
 void Session::on_cancel_closed(bool sure, const Turn& turn, Outbox& out) {
     lease_.cancel_in_flight = false;
     lease_.cancel_unsure = lease_.cancel_unsure || !sure;
-    if (state_ == SessionState::settling)
+    if (state_ == SessionState::settling) {
         settle(turn, out);
-    else if (state_ == SessionState::winding_up)
+    } else if (state_ == SessionState::winding_up) {
         wind_down(turn, out);
+    }
 }
 
 void Session::on_cancel_request(const Turn& turn, Outbox& out) {

@@ -125,7 +125,7 @@ public:
     // Events from outside.
     /// A CancelRequest with this session's key.
     void on_cancel_request(const Turn& turn, Outbox& out);
-    /// The backend's connection has ended, or what it sent can't be trusted.
+    /// The backend's connection has ended.
     void on_backend_lost(const Turn& turn, Outbox& out);
     void on_frontend_gone(Leaving how, const Turn& turn, Outbox& out);
     /// Every few hundredths of a second while a permit or backend is held. `frontend_blocked`:
@@ -135,10 +135,6 @@ public:
     void on_drain(const Turn& turn, Outbox& out);
 
     [[nodiscard]] SessionState state() const { return state_; }
-    [[nodiscard]] TransactionStatus block_status() const { return block_.status(); }
-    /// What the backend reported last, of a lent backend only.
-    [[nodiscard]] TransactionStatus backend_status() const { return status_; }
-    [[nodiscard]] bool is_pinned() const { return has_backend_ && state_ == SessionState::idle; }
     [[nodiscard]] bool has_backend() const { return has_backend_; }
     /// A cancel of the proxy's own may be sent (S5).
     [[nodiscard]] bool may_cancel() const { return !lease_.commit_sent; }
@@ -163,7 +159,6 @@ private:
     bool ask(bool pins, Outbox& out);
     bool ask_for_text(std::string_view name, std::string_view text, bool whole, Outbox& out);
     bool refuse(const Frame& frame, Outbox& out);
-    void local_error(Outbox& out, const std::string& error, bool skip_to_sync);
     void fail_batch(std::string& reply, Outbox& out);
     void answer(std::string& reply, Outbox& out) const;
     [[nodiscard]] bool untold_failure(const TransactionStatement& statement) const;
@@ -196,7 +191,7 @@ private:
     // settling.cpp: the end of a transaction, and of a session
     void check_over(const Turn& turn, Outbox& out);
     void settle(const Turn& turn, Outbox& out);
-    void end_lease(const Turn& turn, Outbox& out);
+    void end_lease(Outbox& out);
     void wind_down(const Turn& turn, Outbox& out);
     void await_or_cancel(const Turn& turn, Outbox& out);
     void give_up_backend(Decision how, Outbox& out);

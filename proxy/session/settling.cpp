@@ -59,15 +59,14 @@ void Session::settle(const Turn& turn, Outbox& out) {
         lease_.reset_needed = false;
         book_->begin_prepared = 0;
     } else {
-        end_lease(turn, out);
+        end_lease(out);
         return;
     }
     out.to_backend(own);
     deadline_ = turn.now + rules_.reset_timeout;
 }
 
-void Session::end_lease(const Turn& turn, Outbox& out) {
-    (void)turn;
+void Session::end_lease(Outbox& out) {
     deadline_ = Instant::never();
     own_work_ = OwnWork::none;
     pins_ = static_cast<PinReasons>(lease_.unnamed_unbound ? pins_ | kPinUnnamedStatement

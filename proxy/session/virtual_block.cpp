@@ -37,10 +37,6 @@ bool chains(TransactionVerb verb) {
     return verb == TransactionVerb::commit_and_chain || verb == TransactionVerb::rollback_and_chain;
 }
 
-bool begins(TransactionVerb verb) {
-    return verb == TransactionVerb::begin || verb == TransactionVerb::start_transaction;
-}
-
 }  // namespace
 
 void append_in_failed_block(std::string& out) {
@@ -60,7 +56,7 @@ TransactionStatus VirtualBlock::status() const {
 
 bool VirtualBlock::is_local(const TransactionStatement& statement, std::string_view text) const {
     const TransactionVerb verb = statement.verb;
-    if (verb == TransactionVerb::empty || begins(verb) || ends_block(verb) || chains(verb)) {
+    if (verb == TransactionVerb::empty || begins_block(verb) || ends_block(verb) || chains(verb)) {
         return true;
     }
     if (state_ == State::failed) return true;
@@ -96,7 +92,7 @@ VirtualBlock::Outcome VirtualBlock::execute_outside(const TransactionStatement& 
                                        "blocks"});
         return Outcome::refused;
     }
-    if (begins(statement.verb)) {
+    if (begins_block(statement.verb)) {
         open(statement.modes);
     } else {
         append_warning(out, sqlstate::kNoActiveSqlTransaction,
@@ -108,7 +104,7 @@ VirtualBlock::Outcome VirtualBlock::execute_outside(const TransactionStatement& 
 
 VirtualBlock::Outcome VirtualBlock::execute_open(const TransactionStatement& statement,
                                                  std::string_view text, std::string& out) {
-    if (begins(statement.verb)) {
+    if (begins_block(statement.verb)) {
         append_warning(out, sqlstate::kActiveSqlTransaction,
                        "there is already a transaction in progress");
         merge(statement.modes);

@@ -131,6 +131,26 @@ def test_sigint_stops_at_once_and_leaves_nothing_in_postgresql(
     assert postgres.sql("select * from t") == []
 
 
+def test_a_client_that_leaves_while_the_program_ends_harms_nothing(own_postgres, new_proxy, connect):
+    """At the end running work is cancelled; a wish of its session for the same cancel comes behind.
+
+    The postmaster is stopped, so that the first cancel is still on its way."""
+    proxy = new_proxy(own_postgres)
+    running = connect(proxy)
+    running.send(Q("select pg_sleep(60)"))
+    until(lambda: own_postgres.running("pg_sleep(60)"), what="it runs")
+    postmaster = own_postgres.postmaster()
+    os.kill(postmaster, signal.SIGSTOP)
+    try:
+        proxy.signal(signal.SIGINT)
+        until(lambda: not proxy.accepts(), what="the doors are closed")
+        running.reset_connection()
+        assert proxy.wait() in (0, 130)
+    finally:
+        os.kill(postmaster, signal.SIGCONT)
+    own_postgres.settle()
+
+
 def test_sigint_behind_sigterm_ends_the_waiting(postgres, new_proxy, connect):
     proxy = new_proxy(postgres)
     session = connect(proxy)

@@ -155,6 +155,10 @@ class Postgres:
             )
         until(self._answers, within=20, what="PostgreSQL answers")
 
+    def postmaster(self):
+        """Its process id."""
+        return self._process.pid
+
     def is_up(self):
         return self._process is not None and self._process.poll() is None
 

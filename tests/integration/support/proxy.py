@@ -116,9 +116,10 @@ class Proxy:
 
     def _is_up(self):
         assert self.process.poll() is None, f"exit {self.process.returncode}:\n{self.log()}"
-        return self.get("/healthz")[0] == 200 and self._listens()
+        return self.get("/healthz")[0] == 200 and self.accepts()
 
-    def _listens(self):
+    def accepts(self):
+        """Whether the door takes connections."""
         try:
             self.address.connect().close()
             return True
