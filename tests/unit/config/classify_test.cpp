@@ -77,13 +77,13 @@ TEST_CASE("classify: malformed globs do not compile") {
 }
 
 TEST_CASE("classify: a glob agrees with the textbook on every short pattern and text") {
-    constexpr std::string_view alphabet = "ab*?";
+    constexpr std::string_view kAlphabet = "ab*?";
     for (unsigned p = 0; p < 1024; ++p) {
         std::string pattern;
-        for (unsigned i = 0; i < 5; ++i) pattern += alphabet[(p >> (2 * i)) & 3U];
+        for (unsigned i = 0; i < 5; ++i) pattern += kAlphabet[(p >> (2 * i)) & 3U];
         for (unsigned t = 0; t < 64; ++t) {
             std::string text;
-            for (unsigned i = 0; i < 6; ++i) text += alphabet[(t >> i) & 1U];
+            for (unsigned i = 0; i < 6; ++i) text += kAlphabet[(t >> i) & 1U];
             for (std::size_t length = 3; length <= 6; ++length) {
                 const auto cut = std::string_view(text).substr(0, length);
                 if (matches(pattern, cut) != matches_slowly(pattern, cut)) {

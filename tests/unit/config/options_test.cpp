@@ -37,13 +37,13 @@ TEST_CASE("options: version and help leave with code 0 and say what they are ask
 }
 
 TEST_CASE("options: a wrong command line leaves with code 2 and words") {
-    for (std::vector<const char*> wrong : {std::vector<const char*>{},
-                                           {"walk"},
-                                           {"run", "-c"},
-                                           {"run", "--keys"},
-                                           {"run", "check"},
-                                           {"run", "file"},
-                                           {"check", "-c", "a", "-c", "b"}}) {
+    for (const std::vector<const char*>& wrong : {std::vector<const char*>{},
+                                                  {"walk"},
+                                                  {"run", "-c"},
+                                                  {"run", "--keys"},
+                                                  {"run", "check"},
+                                                  {"run", "file"},
+                                                  {"check", "-c", "a", "-c", "b"}}) {
         const auto result = parse(wrong);
         REQUIRE(std::holds_alternative<Leave>(result));
         CHECK(std::get<Leave>(result).exit_code == kExitBadUsage);

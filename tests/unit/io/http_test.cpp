@@ -112,6 +112,7 @@ TEST_CASE("http: more clients than workers are all answered") {
     REQUIRE(server.ok());
     std::atomic<int> good = 0;
     std::vector<std::thread> clients;
+    clients.reserve(16);
     for (int i = 0; i < 16; ++i) {
         clients.emplace_back([&] {
             for (int k = 0; k < 20; ++k) {

@@ -31,6 +31,8 @@ struct Recorder final : SocketEvents {
     void on_ready(bool readable, bool writable) override {
         log_.push_back(name_ + (readable ? " r" : "") + (writable ? " w" : ""));
     }
+
+private:
     std::vector<std::string>& log_;
     std::string name_;
 };

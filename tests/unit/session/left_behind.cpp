@@ -47,7 +47,7 @@ std::string LeftBehind::value(const std::string& sql) {
 std::string LeftBehind::after(const std::string& text) {
     run(text);
     if (PQtransactionStatus(connection_.get()) != PQTRANS_IDLE) run("COMMIT");
-    const std::string found = value(kLook);
+    std::string found = value(kLook);
     run("DISCARD ALL");
     REQUIRE(value(kLook).empty());
     return found;
