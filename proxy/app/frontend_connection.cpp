@@ -116,6 +116,7 @@ void FrontendConnection::pump() {
 
 void FrontendConnection::keep_input(std::string_view rest) {
     if (is_dead() || rest.empty()) return;
+    input_ = server_.spare_buffers().take();
     input_.assign(rest);
     input_at_ = 0;
     update_reading();
@@ -123,6 +124,7 @@ void FrontendConnection::keep_input(std::string_view rest) {
 
 void FrontendConnection::drop_taken_input() {
     if (input_at_ >= input_.size()) {
+        server_.spare_buffers().give_back(std::move(input_));
         input_ = std::string();
         input_at_ = 0;
     } else if (input_at_ >= kReadAhead) {

@@ -14,6 +14,7 @@
 #include "config/model.h"
 #include "proxy/app/database.h"
 #include "proxy/app/frontend_connection.h"
+#include "proxy/app/spare_buffers.h"
 #include "proxy/base/instant.h"
 #include "proxy/base/intrusive_list.h"
 #include "proxy/base/log.h"
@@ -62,6 +63,7 @@ public:
     [[nodiscard]] Gate& gate() { return gate_; }
     [[nodiscard]] Outbox& outbox() { return outbox_; }
     [[nodiscard]] std::span<char> read_buffer() { return read_buffer_; }
+    [[nodiscard]] SpareBuffers& spare_buffers() { return spare_buffers_; }
     [[nodiscard]] const SessionTables& tables() const { return tables_; }
     [[nodiscard]] BackendConnector& connector() { return *connector_; }
     [[nodiscard]] CancelSender& cancel_sender() { return cancel_sender_; }
@@ -150,6 +152,7 @@ private:
     Pool::Actions pool_actions_;  // empty between calls; kept for its capacity
     Outbox outbox_;
     std::vector<char> read_buffer_;
+    SpareBuffers spare_buffers_;
     Timer timer_;
     Instant started_at_;
     Instant next_sweep_ = Instant::never();

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,8 +32,10 @@ class Outbox {
 public:
     /// An empty string whose contents may be handed to to_backend() or to_frontend() when complete.
     std::string& scratch() {
-        if (scratch_used_ == scratch_.size()) scratch_.emplace_back();
-        std::string& text = scratch_[scratch_used_++];
+        if (scratch_used_ == scratch_.size()) {
+            scratch_.push_back(std::make_unique<std::string>());
+        }
+        std::string& text = *scratch_[scratch_used_++];
         text.clear();
         return text;
     }
@@ -74,7 +76,8 @@ private:
     std::vector<std::string_view> backend_;
     std::vector<std::string_view> frontend_;
     std::vector<Decision> decisions_;
-    std::deque<std::string> scratch_;
+    // Each at an address of its own: views of them are handed out.
+    std::vector<std::unique_ptr<std::string>> scratch_;
     std::size_t scratch_used_ = 0;
 };
 
