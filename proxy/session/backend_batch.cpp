@@ -9,6 +9,7 @@ namespace {
 constexpr std::string_view kSavepointStatement = "pgb_savepoint";
 constexpr std::string_view kMissingStatement = "pgb_no_such_statement";
 constexpr std::string_view kBarrierStatement = "pgb_barrier";
+constexpr std::string_view kSettingStatement = "pgb_setting";
 
 std::string begin_statement(std::uint8_t modes_index) {
     return "pgb_begin_" + std::to_string(modes_index);
@@ -57,6 +58,22 @@ bool append_begin(std::string& out, ReplyLedger& ledger, const VirtualBlock& blo
         append_execute(out, ledger);
     }
     return prepare;
+}
+
+void append_settings(std::string& out, ReplyLedger& ledger, const SettingsBook& in_force,
+                     const SettingsBook& wanted) {
+    const auto append = [&](std::string_view text) {
+        append_parse(out, ledger, kSettingStatement, text);
+        append_bind(out, ledger, kSettingStatement);
+        append_execute(out, ledger);
+        append_close_statement(out, ledger, kSettingStatement);
+    };
+    // RESET ALL undoes neither of the first two, and they may be what allows the rest.
+    if (in_force.has("session_authorization")) append("RESET SESSION AUTHORIZATION");
+    if (in_force.has("session_authorization") || in_force.has("role")) append("RESET ROLE");
+    if (!in_force.empty()) append("RESET ALL");
+    wanted.for_each(append);
+    append_sync(out, ledger);
 }
 
 void append_batch_abort(std::string& out, ReplyLedger& ledger) {
