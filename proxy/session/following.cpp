@@ -41,20 +41,18 @@ void Session::aim_at_undone(std::string_view text) {
     aim_ = std::move(behind);
 }
 
-Session::Follow Session::may_follow(TransactionVerb verb,
-                                    const std::vector<SettingChange>& changes) const {
+Session::Follow Session::may_follow(const std::vector<SettingChange>& changes) const {
     if ((pins_ & kPinSettings) != 0 || (journal_.empty() && changes.empty())) return Follow::yes;
-    // A part of the block is undone: which of its settings are not, is not followed.
-    if (verb == TransactionVerb::rollback_to) return Follow::pin;
     if (!journal_.fits(settings_, changes)) return Follow::pin;
     // The next ReadyForQuery must be the answer to this (J1).
     return ledger_.frontend_syncs() > 0 ? Follow::wait : Follow::yes;
 }
 
-void Session::follow(TransactionVerb verb, const std::vector<SettingChange>& changes) {
+void Session::follow(TransactionVerb verb, std::string_view savepoint,
+                     const std::vector<SettingChange>& changes) {
     if ((pins_ & kPinSettings) != 0) return;
     for (const SettingChange& change : changes) journal_.sent(change);
-    if (!journal_.empty() && ends_block(verb)) journal_.sent_block_end();
+    if (!journal_.empty()) journal_.sent_verb(verb, savepoint);
     // What is set behind a DISCARD ALL of the same lease is not discarded by it.
     if (std::any_of(changes.begin(), changes.end(), [](const SettingChange& change) {
             return change.kind == SettingChange::Kind::set;
@@ -68,7 +66,7 @@ bool Session::lent_execute(const Frame& frame, Outbox& out) {
     const StatementEffect* effect = effects_.of_portal(execute.portal);
     if (effect == nullptr) return true;
     if (effect->unknown) lease_.reset_needed = true;
-    switch (may_follow(effect->verb, effect->changes)) {
+    switch (may_follow(effect->changes)) {
         case Follow::wait: return false;
         case Follow::pin:
             if (!pin_reserved_) {
@@ -77,7 +75,7 @@ bool Session::lent_execute(const Frame& frame, Outbox& out) {
             }
             add_pins({.reasons = kPinSettings});
             return true;
-        case Follow::yes: follow(effect->verb, effect->changes); return true;
+        case Follow::yes: follow(effect->verb, effect->savepoint, effect->changes); return true;
     }
     return true;
 }

@@ -40,12 +40,11 @@ bool commits(TransactionVerb verb) {
     return false;
 }
 
-}  // namespace
-
 bool ends_block(TransactionVerb verb) {
-    return commits(verb) || verb == TransactionVerb::rollback || verb == TransactionVerb::abort_ ||
-           verb == TransactionVerb::rollback_and_chain;
+    return commits(verb) || verb == TransactionVerb::rollback || verb == TransactionVerb::abort_;
 }
+
+}  // namespace
 
 bool Session::must_wait(const Turn& turn) const {
     if (ledger_.unsynced()) return ledger_.size() >= kLedgerMax;
@@ -148,7 +147,7 @@ bool Session::lent_text(const Frame& frame, std::string_view name, std::string_v
     const bool is_query = frame.type == static_cast<char>(FrontendType::query);
     // A statement that was only parsed does nothing yet.
     if (is_query) {
-        const Follow verdict = may_follow(statement.verb, changes);
+        const Follow verdict = may_follow(changes);
         if (verdict == Follow::wait) return false;
         if (verdict == Follow::pin) {
             effect.reasons |= kPinSettings;
@@ -163,9 +162,9 @@ bool Session::lent_text(const Frame& frame, std::string_view name, std::string_v
     judged_.reset();
     add_pins(effect);
     if (is_query) {
-        follow(statement.verb, changes);
+        follow(statement.verb, statement.name, changes);
     } else {
-        effects_.on_parse(name, {statement.verb, changes});
+        effects_.on_parse(name, {statement.verb, std::string(statement.name), changes});
     }
     // What is made behind a DISCARD ALL of the same lease is not discarded by it.
     if (effect.pins || !name.empty()) lease_.discard_all_sent = false;

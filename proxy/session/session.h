@@ -92,9 +92,6 @@ struct Lease {
     Instant cancel_again_at = Instant::never();
 };
 
-/// The statement ends a transaction block, if it is in one.
-[[nodiscard]] bool ends_block(TransactionVerb verb);
-
 /// One frontend connection after login: decides what each message of either side means, when a
 /// permit and a backend are needed, and when they are free again. Pure: bytes and the time go in,
 /// bytes and decisions come out (Outbox); it never calls back and reads no clock.
@@ -211,9 +208,9 @@ private:
     // following.cpp: what becomes of the settings that a text changes
     [[nodiscard]] TextEffect judge(std::string_view text, bool whole);
     void aim_at_undone(std::string_view text);
-    [[nodiscard]] Follow may_follow(TransactionVerb verb,
-                                    const std::vector<SettingChange>& changes) const;
-    void follow(TransactionVerb verb, const std::vector<SettingChange>& changes);
+    [[nodiscard]] Follow may_follow(const std::vector<SettingChange>& changes) const;
+    void follow(TransactionVerb verb, std::string_view savepoint,
+                const std::vector<SettingChange>& changes);
     [[nodiscard]] const std::vector<SettingChange>& changes_of(const TextEffect& effect,
                                                                std::string_view text);
     bool lent_execute(const Frame& frame, Outbox& out);

@@ -1,9 +1,13 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "protocol/ready_for_query.h"
+#include "protocol/transaction_statement.h"
 #include "proxy/session/setting_change.h"
 #include "proxy/session/settings_book.h"
 
@@ -19,11 +23,12 @@ namespace pgb {
 ///                      gone                    the book
 ///
 /// Only the server's words count: an error undoes what is in flight, the tags COMMIT and ROLLBACK
-/// decide what the block holds. The caller sees to it that
+/// decide what the block holds. ROLLBACK TO undoes what stands behind its savepoint; one that is
+/// not in the journal is older than all that is. The caller sees to it that
 ///   J1  what is in flight is answered by the next ReadyForQuery: nothing is sent behind a sync
 ///       point with changes before it until it was answered;
-///   J2  each statement that ends a block is announced by sent_block_end() while the journal is not
-///       empty, and none that ends only a part of one (ROLLBACK TO) is sent then.
+///   J2  each statement that ends a block or a part of one, and each SAVEPOINT, is announced by
+///       sent_verb() while the journal is not empty.
 /// When the server's tags do not fit, in_doubt() says so: then the session's settings on this
 /// backend are not known.
 class SettingsJournal {
@@ -36,8 +41,8 @@ public:
     [[nodiscard]] bool in_doubt() const { return doubt_; }
 
     void sent(const SettingChange& change);
-    /// COMMIT, ROLLBACK or PREPARE TRANSACTION, with or without a chain.
-    void sent_block_end();
+    /// `name` is that of a savepoint, as written. Verbs that change nothing here are ignored.
+    void sent_verb(TransactionVerb verb, std::string_view name);
 
     /// CommandComplete, whoever asked for it.
     void on_tag(std::string_view tag);
@@ -51,14 +56,22 @@ public:
                             const std::vector<SettingChange>& changes) const;
 
 private:
+    enum class Kind : std::uint8_t { change, block_end, savepoint, release, rollback_to };
     struct Entry {
-        bool block_end = false;
+        Kind kind = Kind::change;
         SettingChange change;
+        std::string name = {};  // of a savepoint
     };
+    // More than any framework nests; what a block can make us keep is bounded.
+    static constexpr std::size_t kEntriesMax = 1024;
+
+    void enter(Entry entry);
     void end_block(bool committed);
+    void keep_block();
+    [[nodiscard]] std::size_t savepoint_at(std::string_view name) const;
 
     std::vector<Entry> flight_;
-    std::vector<SettingChange> block_;
+    std::vector<Entry> block_;         // changes and savepoints
     std::vector<SettingChange> kept_;  // by PostgreSQL, and not yet in the book
     bool failed_ = false;              // since the last ReadyForQuery
     bool doubt_ = false;

@@ -51,7 +51,7 @@ void Session::settle(const Turn& turn, Outbox& out) {
     std::string& own = out.scratch();
     if (status_ != TransactionStatus::idle) {
         append_rollback(own, ledger_);
-        if (!journal_.empty()) journal_.sent_block_end();
+        if (!journal_.empty()) journal_.sent_verb(TransactionVerb::rollback, {});
         own_work_ = OwnWork::rollback;
     } else if (lease_.cancel_in_flight) {
         // Its connection closes or times out by itself.

@@ -38,7 +38,7 @@ void StatementEffects::on_bind(std::string_view portal, std::string_view stateme
 }
 
 const StatementEffect* StatementEffects::of_portal(std::string_view name) const {
-    static const StatementEffect kUnknown{TransactionVerb::none, {}, true};
+    static const StatementEffect kUnknown{TransactionVerb::none, {}, {}, true};
     const StatementEffect* effect = find(portals_, name);
     return effect == nullptr && overflowed_ ? &kUnknown : effect;
 }

@@ -12,7 +12,8 @@ namespace pgb {
 /// What a statement of the extended protocol does each time it is executed.
 struct StatementEffect {
     TransactionVerb verb = TransactionVerb::none;
-    std::vector<SettingChange> changes;
+    std::string savepoint = {};  ///< its name as written
+    std::vector<SettingChange> changes = {};
     /// The tables were full once: it may do anything.
     bool unknown = false;
 };
