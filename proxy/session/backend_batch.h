@@ -47,6 +47,10 @@ void append_discard_all(std::string& out, ReplyLedger& ledger);
 void append_settings(std::string& out, ReplyLedger& ledger, const SettingsBook& in_force,
                      const SettingsBook& wanted);
 
+/// Asks for the advisory locks that the backend holds. Outside a transaction these are those of the
+/// session; the tag of the only Execute says `SELECT 0` when there is none.
+void append_lock_question(std::string& out, ReplyLedger& ledger);
+
 /// A round trip that changes nothing: when it is answered, everything before it was.
 void append_barrier(std::string& out, ReplyLedger& ledger);
 

@@ -51,8 +51,9 @@ bool Session::take_reply(const Frame& frame, const Turn& turn, Outbox& out) {
         distrust_backend(turn, out);
         return false;
     }
-    if (*type == BackendType::command_complete && !journal_.empty()) {
-        journal_.on_tag(Cursor(frame.body()).cstring());
+    if (*type == BackendType::command_complete) {
+        if (!journal_.empty()) journal_.on_tag(Cursor(frame.body()).cstring());
+        if (own_work_ == OwnWork::ask_locks) note_lock_answer(Cursor(frame.body()).cstring());
     }
     if (*type == BackendType::ready_for_query) {
         take_ready(frame, ruling, out);
@@ -168,9 +169,9 @@ void Session::own_error(const Turn& turn, Outbox& out) {
         case OwnWork::barrier:
         case OwnWork::discard:
             // A backend that can't be cleaned is never lent again.
-            give_up_backend(Decision::close_backend, out);
-            state_ = state_ == SessionState::winding_up ? SessionState::closed : SessionState::idle;
+            give_up_unclean(turn, out);
             return;
+        case OwnWork::ask_locks: return;
         case OwnWork::prepare:
         case OwnWork::none: distrust_backend(turn, out); return;
     }

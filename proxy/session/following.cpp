@@ -82,6 +82,7 @@ bool Session::lent_execute(const Frame& frame, Outbox& out) {
 
 void Session::add_pins(const TextEffect& effect) {
     pins_ |= effect.reasons;
+    note_lock_text(effect);
     lease_.unpins = static_cast<PinReasons>((lease_.unpins & ~effect.reasons) | effect.unpins);
     if ((pins_ & kPinSettings) != 0) journal_.clear();
 }

@@ -103,7 +103,7 @@ bool Session::take_lent(const Frame& frame, const Turn& turn, Outbox& out) {
             return true;
         }
         case FrontendType::function_call:
-            lease_.reset_needed = true;
+            lease_.reset_needed = lease_.locks_changed = true;
             forward(frame, Owed::function_call, out);
             if (state_ == SessionState::starting) lease_.first_unit_sent = true;
             ++lease_.sync_points;
@@ -164,7 +164,7 @@ bool Session::lent_text(const Frame& frame, std::string_view name, std::string_v
     if (is_query) {
         follow(statement.verb, statement.name, changes);
     } else {
-        effects_.on_parse(name, {statement.verb, std::string(statement.name), changes});
+        effects_.on_parse(name, {statement.verb, std::string(statement.name), changes, effect});
     }
     // What is made behind a DISCARD ALL of the same lease is not discarded by it.
     if (effect.pins || !name.empty()) lease_.discard_all_sent = false;
@@ -208,7 +208,16 @@ bool Session::lent_bind(const Frame& frame, Outbox& out) {
         if (ends_block(statement->verb)) lease_.begin_sent = false;
         if (begins_block(statement->verb)) lease_.begin_sent = true;
     }
+    if (const StatementEffect* effect = effects_.of_statement(bind.statement)) {
+        if (effect->text.pins && !pin_reserved_) {
+            out.decide(Decision::ask_pin);
+            return false;
+        }
+        add_pins(effect->text);
+        if (effect->text.resets || effect->unknown) lease_.reset_needed = true;
+    }
     effects_.on_bind(bind.portal, bind.statement);
+    lease_.locks_changed = true;
     if (bind.statement.empty()) {
         guard_unnamed(out);
         lease_.unnamed_unbound = false;

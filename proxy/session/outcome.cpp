@@ -96,6 +96,18 @@ void Session::lose_backend(Decision how, const Turn& turn, Outbox& out) {
     }
 }
 
+// It can't be cleaned. What its session had on it and nowhere else is lost with it.
+void Session::give_up_unclean(const Turn& turn, Outbox& out) {
+    const bool leaving = state_ == SessionState::winding_up;
+    const bool lost_state = (pins_ & ~kPinUnnamedStatement) != 0;
+    give_up_backend(Decision::close_backend, out);
+    state_ = leaving ? SessionState::closed : SessionState::idle;
+    if (leaving || !lost_state) return;
+    say_goodbye(sqlstate::kAdminShutdown, "the backend that held this session's state was lost",
+                out);
+    on_frontend_gone(Leaving::reset, turn, out);
+}
+
 void Session::tell_lost(bool resolution_unknown, Outbox& out) {
     const bool open_batch = ledger_.unsynced();
     std::size_t syncs = ledger_.frontend_syncs();

@@ -155,6 +155,12 @@ void Session::on_cancel_request(const Turn& turn, Outbox& out) {
 
 void Session::on_drain(const Turn& turn, Outbox& out) {
     draining_ = true;
+    if (rests_locked() && !frontend_framer_.in_message()) {
+        say_goodbye(sqlstate::kAdminShutdown, "terminating connection due to administrator command",
+                    out);
+        on_frontend_gone(Leaving::reset, turn, out);
+        return;
+    }
     // Idle also means: a block that is virtual, or failed, or a batch that is being discarded.
     // Nothing of any of them is known to PostgreSQL.
     if (state_ != SessionState::idle || !refusal_.empty()) return;
@@ -168,10 +174,7 @@ void Session::on_drain(const Turn& turn, Outbox& out) {
 void Session::on_tick(const Turn& turn, bool frontend_blocked, Outbox& out) {
     switch (state_) {
         case SessionState::settling:
-            if (turn.now >= deadline_) {
-                give_up_backend(Decision::close_backend, out);
-                state_ = SessionState::idle;
-            }
+            if (turn.now >= deadline_) give_up_unclean(turn, out);
             return;
         case SessionState::winding_up: wind_down(turn, out); return;
         case SessionState::preparing:
@@ -185,6 +188,8 @@ void Session::on_tick(const Turn& turn, bool frontend_blocked, Outbox& out) {
         case SessionState::closed: return;
     }
     if (rules_.holder_idle == Duration::zero()) return;
+    // Whoever waits for that lock waits for its holder, as in PostgreSQL.
+    if (rests_locked() && !frontend_framer_.in_message()) return;
     const Duration quiet = turn.now - last_activity_;
     // Replies to a batch without its Sync may be waiting in the server's buffer: asking for them
     // tells work that runs from a frontend that owes the Sync.

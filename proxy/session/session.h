@@ -84,6 +84,7 @@ struct Lease {
     bool unnamed_kept = false;      ///< it is of an earlier batch, for which the backend was kept
     bool flushed = false;           ///< the proxy asked for held replies; once is enough
     bool aborted = false;           ///< the batch of a frontend that has gone was ended
+    bool locks_changed = false;     ///< maybe: PostgreSQL is asked whether there are any
     PinReasons unpins = 0;          ///< what ends when the frontend's work succeeds
     bool muted = false;             ///< what the backend says from here on is about that
     std::uint32_t sync_points = 0;  ///< forwarded since the permit was granted
@@ -160,7 +161,7 @@ public:
 
 private:
     enum class Rest : std::uint8_t { drop, forward };
-    enum class OwnWork : std::uint8_t { none, batch_abort, rollback, barrier, discard, prepare };
+    enum class OwnWork : std::uint8_t { none, batch_abort, rollback, barrier, discard, prepare, ask_locks };
     enum class Follow : std::uint8_t { yes, wait, pin };
     using NamedVerb = std::pair<std::string, LocalStatement>;
 
@@ -205,6 +206,12 @@ private:
     bool take_parameter(const Frame& frame, Outbox& out);
     void tell_parameters(Outbox& out);
 
+    // session_locks.cpp: advisory locks of the session keep their permit
+    [[nodiscard]] bool rests_locked() const;
+    void note_lock_text(const TextEffect& effect);
+    void note_lock_answer(std::string_view tag);
+    void rest_locked(Outbox& out);
+
     // following.cpp: what becomes of the settings that a text changes
     [[nodiscard]] TextEffect judge(std::string_view text, bool whole);
     void aim_at_undone(std::string_view text);
@@ -235,6 +242,7 @@ private:
     void wind_down(const Turn& turn, Outbox& out);
     void await_or_cancel(const Turn& turn, Outbox& out);
     void give_up_backend(Decision how, Outbox& out);
+    void give_up_unclean(const Turn& turn, Outbox& out);
     void drop_pin(Outbox& out);
     void say_goodbye(std::string_view sqlstate, std::string_view message, Outbox& out);
 

@@ -59,6 +59,10 @@ void Session::settle(const Turn& turn, Outbox& out) {
     } else if (ledger_.uncertain()) {
         append_barrier(own, ledger_);
         own_work_ = OwnWork::barrier;
+    } else if ((pins_ & kPinLock) != 0 && lease_.locks_changed) {
+        append_lock_question(own, ledger_);
+        own_work_ = OwnWork::ask_locks;
+        lease_.locks_changed = false;
     } else if (lease_.unnamed_unbound && !pin_reserved_ && state_ == SessionState::settling) {
         out.decide(Decision::ask_pin);
         return;
@@ -78,6 +82,10 @@ void Session::settle(const Turn& turn, Outbox& out) {
 }
 
 void Session::end_lease(Outbox& out) {
+    if ((pins_ & kPinLock) != 0) {
+        rest_locked(out);
+        return;
+    }
     deadline_ = Instant::never();
     own_work_ = OwnWork::none;
     pins_ = static_cast<PinReasons>(lease_.unnamed_unbound ? pins_ | kPinUnnamedStatement
@@ -183,7 +191,8 @@ void Session::wind_down(const Turn& turn, Outbox& out) {
 void Session::await_or_cancel(const Turn& turn, Outbox& out) {
     if (turn.now < deadline_ || lease_.commit_sent) return;
     const bool cleaning = own_work_ == OwnWork::rollback || own_work_ == OwnWork::barrier ||
-                          own_work_ == OwnWork::discard || own_work_ == OwnWork::prepare;
+                          own_work_ == OwnWork::discard || own_work_ == OwnWork::prepare ||
+                          own_work_ == OwnWork::ask_locks;
     if (cleaning) {
         // settle() set the deadline: a cleaning that does not answer is not waited for.
         give_up_backend(Decision::close_backend, out);

@@ -26,7 +26,10 @@ void StatementEffects::add(Table& table, std::string_view name, StatementEffect 
 
 void StatementEffects::on_parse(std::string_view name, StatementEffect effect) {
     erase(statements_, name);
-    if (effect.verb == TransactionVerb::none && effect.changes.empty()) return;
+    if (effect.verb == TransactionVerb::none && effect.changes.empty() && !effect.text.pins &&
+        !effect.text.resets && effect.text.unpins == 0) {
+        return;
+    }
     add(statements_, name, std::move(effect));
 }
 
@@ -37,9 +40,9 @@ void StatementEffects::on_bind(std::string_view portal, std::string_view stateme
     }
 }
 
-const StatementEffect* StatementEffects::of_portal(std::string_view name) const {
-    static const StatementEffect kUnknown{TransactionVerb::none, {}, {}, true};
-    const StatementEffect* effect = find(portals_, name);
+const StatementEffect* StatementEffects::known(const Table& table, std::string_view name) const {
+    static const StatementEffect kUnknown{.unknown = true};
+    const StatementEffect* effect = find(table, name);
     return effect == nullptr && overflowed_ ? &kUnknown : effect;
 }
 

@@ -6,21 +6,23 @@
 
 #include "protocol/transaction_statement.h"
 #include "proxy/session/setting_change.h"
+#include "proxy/session/text_effect.h"
 
 namespace pgb {
 
-/// What a statement of the extended protocol does each time it is executed.
+/// What a statement of the extended protocol does each time it is bound and executed.
 struct StatementEffect {
     TransactionVerb verb = TransactionVerb::none;
     std::string savepoint = {};  ///< its name as written
     std::vector<SettingChange> changes = {};
+    TextEffect text = {};
     /// The tables were full once: it may do anything.
     bool unknown = false;
 };
 
-/// Which of a session's statements and portals change settings or are of the transaction grammar:
-/// a Parse has no effect by itself, an Execute names no text. Others are not kept, so that the
-/// tables are empty most of the time. What does not fit into kNamedMax makes all that is not in the
+/// Which of a session's statements and portals change settings, leave something behind or are of the
+/// transaction grammar: a Parse has no effect by itself, a Bind or an Execute names no text. Others
+/// are not kept, so that the tables are empty most of the time. What does not fit into kNamedMax makes all that is not in the
 /// tables unknown.
 class StatementEffects {
 public:
@@ -33,8 +35,13 @@ public:
     /// Portals end with their transaction, the unnamed statement with a simple Query.
     void on_transaction_end() { portals_.clear(); }
 
-    /// nullptr: it does nothing of interest.
-    [[nodiscard]] const StatementEffect* of_portal(std::string_view name) const;
+    // nullptr: it does nothing of interest.
+    [[nodiscard]] const StatementEffect* of_statement(std::string_view name) const {
+        return known(statements_, name);
+    }
+    [[nodiscard]] const StatementEffect* of_portal(std::string_view name) const {
+        return known(portals_, name);
+    }
 
 private:
     struct Named {
@@ -43,6 +50,7 @@ private:
     };
     using Table = std::vector<Named>;
     static const StatementEffect* find(const Table& table, std::string_view name);
+    [[nodiscard]] const StatementEffect* known(const Table& table, std::string_view name) const;
     static void erase(Table& table, std::string_view name);
     void add(Table& table, std::string_view name, StatementEffect effect);
 

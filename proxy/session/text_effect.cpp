@@ -65,6 +65,9 @@ bool names(const SqlToken& token, std::string_view function) {
     return is_folded(token.text, function);
 }
 
+// pg_advisory_unlock, and its kin for shared locks and for all.
+constexpr std::string_view kUnlock = "pg_advisory_unlock";
+
 constexpr std::string_view kTemporarySchema = "pg_temp";
 
 // pg_temp, and the real name of a backend's own: pg_temp_3.
@@ -219,6 +222,7 @@ private:
     void look_at_call() {
         const bool qualified = is_other(before_, '.');
         if (is_any(before_chain_, kListFollows) || is_other(before_chain_, ')')) return;
+        if (is_folded(name_of(previous_).substr(0, kUnlock.size()), kUnlock)) effect_.unlocks = true;
         if (is_session_lock(previous_)) {
             pin(kPinLock);
         } else if (names(previous_, "set_config") && !sets_locally()) {

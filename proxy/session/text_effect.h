@@ -34,6 +34,8 @@ struct TextEffect {
     bool of_interest = false;
     /// It resets for nothing but calls, or what a lexer takes for them.
     bool resets_by_call = false;
+    /// It may give back an advisory lock of the session.
+    bool unlocks = false;
     /// BEGIN, COMMIT, SAVEPOINT or one of their kin is among the statements.
     bool transactions = false;
     /// The text means different things under different settings, or can't be read to its end.
