@@ -290,7 +290,7 @@ constexpr Key kWorkloadKeys[] = {
      Form::plain,
      {},
      kOptional,
-     Built::no,
+     Built::yes,
      "Whether a backend is cleaned when a session may have `changed` it, or `always`."},
     {"max_pinned",
      slot_of<Workload, &Workload::max_pinned>,

@@ -1,5 +1,6 @@
 #include "proxy/app/backend_connection.h"
 
+#include "protocol/cursor.h"
 #include "protocol/framer.h"
 #include "protocol/message_type.h"
 #include "proxy/app/database.h"
@@ -115,12 +116,20 @@ void BackendConnection::read() {
 void BackendConnection::take_idle(std::string_view bytes) {
     if (closing_) return;
     // A notice, or the goodbye of a server that ends idle connections, is no reason for a word;
-    // a notice leaves the backend usable, anything else does not.
+    // a notice leaves the backend usable, and so does the news of a parameter (a server before 14
+    // tells a reload at once). Anything else does not.
     Framer framer(server_.tables().backend);
     Frame frame;
     while (framer.next(bytes, frame) == FrameStatus::frame) {
         bytes.remove_prefix(frame.bytes.size());
-        if (frame.type != static_cast<char>(BackendType::notice_response) || !frame.whole()) break;
+        if (!frame.whole()) break;
+        if (frame.type == static_cast<char>(BackendType::parameter_status)) {
+            Cursor body(frame.body());
+            const std::string_view name = body.cstring();
+            book_.reported.set(name, body.cstring());
+        } else if (frame.type != static_cast<char>(BackendType::notice_response)) {
+            break;
+        }
         if (bytes.empty()) return;
     }
     server_.log().debug("idle_backend_spoke",

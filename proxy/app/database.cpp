@@ -62,7 +62,8 @@ GroupId Database::join(const LoginRequest& request) {
     GroupFacts facts{.database = fixed_database_.empty() ? request.database : fixed_database_,
                      .user = fixed_user_.empty() ? request.user : fixed_user_,
                      .startup_parameters = request.parameters,
-                     .greeting = {}};
+                     .greeting = {},
+                     .reported = {}};
     std::string key;
     append_part(key, facts.database);
     append_part(key, facts.user);
@@ -88,7 +89,8 @@ LeaseRules Database::lease_rules(std::size_t workload) const {
     return {.holder_idle = rules.holder_idle_timeout,
             .cancel_after_leave = rules.cancel_after_leave,
             .reset_timeout = entry_.reset_timeout,
-            .cancel_timeout = entry_.cancel_timeout};
+            .cancel_timeout = entry_.cancel_timeout,
+            .reset_always = rules.reset == config::Reset::always};
 }
 
 BackendConnection* Database::find(BackendId id) {
@@ -140,10 +142,23 @@ void Database::on_connected(BackendId id, ConnectedBackend connected) {
     const Backend* place = pool_.find(id);
     PGB_CHECK(place != nullptr);
     const GroupId group = place->group->id;
-    facts(group).greeting = std::move(connected.parameters);
     backends_[id.slot] =
         std::make_unique<BackendConnection>(server_, *this, id, group, std::move(connected.link));
+    ReportedValues& reported = backends_[id.slot]->book().reported;
+    for (const auto& [name, value] : connected.parameters) reported.set(name, value);
+    note_reported(*backends_[id.slot]);
     pool_.on_connected(id, server_.now());
+}
+
+void Database::note_reported(BackendConnection& backend) {
+    const BackendBook& book = backend.book();
+    GroupFacts& group = facts(backend.group());
+    if (!book.settings.empty() || book.reported == group.reported) return;
+    group.reported = book.reported;
+    group.greeting.clear();
+    book.reported.for_each([&group](std::string_view name, std::string_view value) {
+        group.greeting.emplace_back(name, value);
+    });
 }
 
 void Database::on_connect_failed(BackendId id, const ConnectFailure& failure) {

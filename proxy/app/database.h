@@ -56,6 +56,9 @@ public:
     void on_connected(BackendId id, ConnectedBackend connected);
     void on_connect_failed(BackendId id, const ConnectFailure& failure);
 
+    /// New sessions of its group are greeted with what a backend reports while nothing is set on it.
+    void note_reported(BackendConnection& backend);
+
     /// The backend's connection has ended. Its place is free; so is its permit, if it kept one.
     void on_gone(BackendConnection& backend);
     /// It did not answer: its permit and its place stay held for the workload's orphan_hold.
@@ -71,6 +74,7 @@ private:
         std::string user;
         ParameterList startup_parameters;
         ParameterList greeting;
+        ReportedValues reported;  // the same
     };
     void connect(const PoolAction& action);
     void note_trouble(const ConnectFailure& failure);

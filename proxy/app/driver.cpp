@@ -241,6 +241,7 @@ void FrontendConnection::end_lease(Decision how) {
         pool.take(backend.id(), workload_index());
     }
     if (clean) {
+        database_->note_reported(backend);
         pool.give_back(backend.id(), server_.now());
         give_permit_back();
     } else if (how == Decision::drop_backend) {

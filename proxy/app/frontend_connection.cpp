@@ -367,6 +367,7 @@ void FrontendConnection::on_greeting() {
     pid_ = server_.cancel_keys().issue(id_, key, seed);
     std::string& reply = server_.outbox().scratch();
     append_greeting(reply, database_->greeting(group_), pid_, key);
+    session_.note_greeting(database_->greeting(group_));
     server_.login_finished(*this);
     login_.reset();
     say(reply);

@@ -127,6 +127,7 @@ private:
     Log& log_;
     const config::Config& config_;
     config::Classifier classifier_;
+    StateTracking tracking_;
     SessionTables tables_;
     Gate gate_;
     CancelKeys cancel_keys_;

@@ -9,6 +9,11 @@ namespace {
 constexpr std::string_view kSavepointStatement = "pgb_savepoint";
 constexpr std::string_view kMissingStatement = "pgb_no_such_statement";
 constexpr std::string_view kBarrierStatement = "pgb_barrier";
+constexpr std::string_view kSettingStatement = "pgb_setting";
+constexpr std::string_view kLocksStatement = "pgb_locks";
+constexpr std::string_view kLocksText =
+    "SELECT FROM pg_catalog.pg_locks WHERE locktype OPERATOR(pg_catalog.=) 'advisory' "
+    "AND pid OPERATOR(pg_catalog.=) pg_catalog.pg_backend_pid() LIMIT 1";
 
 std::string begin_statement(std::uint8_t modes_index) {
     return "pgb_begin_" + std::to_string(modes_index);
@@ -36,6 +41,15 @@ void append_query(std::string& out, ReplyLedger& ledger, std::string_view text) 
     ledger.owe(Owed::query, Origin::own);
 }
 
+// A statement for once, under a name of the proxy's.
+void append_statement(std::string& out, ReplyLedger& ledger, std::string_view name,
+                      std::string_view text) {
+    append_parse(out, ledger, name, text);
+    append_bind(out, ledger, name);
+    append_execute(out, ledger);
+    append_close_statement(out, ledger, name);
+}
+
 }  // namespace
 
 bool append_begin(std::string& out, ReplyLedger& ledger, const VirtualBlock& block,
@@ -57,6 +71,24 @@ bool append_begin(std::string& out, ReplyLedger& ledger, const VirtualBlock& blo
         append_execute(out, ledger);
     }
     return prepare;
+}
+
+void append_settings(std::string& out, ReplyLedger& ledger, const SettingsBook& in_force,
+                     const SettingsBook& wanted) {
+    const auto append = [&](std::string_view text) {
+        append_statement(out, ledger, kSettingStatement, text);
+    };
+    // RESET ALL undoes neither of the first two, and they may be what allows the rest.
+    if (in_force.has("session_authorization")) append("RESET SESSION AUTHORIZATION");
+    if (in_force.has("session_authorization") || in_force.has("role")) append("RESET ROLE");
+    if (!in_force.empty()) append("RESET ALL");
+    wanted.for_each(append);
+    append_sync(out, ledger);
+}
+
+void append_lock_question(std::string& out, ReplyLedger& ledger) {
+    append_statement(out, ledger, kLocksStatement, kLocksText);
+    append_sync(out, ledger);
 }
 
 void append_batch_abort(std::string& out, ReplyLedger& ledger) {

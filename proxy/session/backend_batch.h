@@ -6,6 +6,8 @@
 
 #include "protocol/transaction_statement.h"
 #include "proxy/session/reply_ledger.h"
+#include "proxy/session/reported_values.h"
+#include "proxy/session/settings_book.h"
 #include "proxy/session/virtual_block.h"
 
 namespace pgb {
@@ -15,6 +17,10 @@ namespace pgb {
 struct BackendBook {
     /// Bit i: the statement `pgb_begin_<i>` is prepared, for TransactionModes::from_index(i).
     std::uint64_t begin_prepared = 0;
+    /// The settings in force that the startup packet did not give.
+    SettingsBook settings;
+    /// The last value of each parameter that the server reports.
+    ReportedValues reported;
 };
 
 // Batches of the proxy's own. Each appends its bytes to `out` and owes their replies to `ledger`;
@@ -34,6 +40,16 @@ void append_copy_fail(std::string& out, ReplyLedger& ledger);
 void append_sync(std::string& out, ReplyLedger& ledger);
 void append_rollback(std::string& out, ReplyLedger& ledger);
 void append_discard_all(std::string& out, ReplyLedger& ledger);
+
+/// Takes the settings `in_force` back and gives those `wanted`, as one transaction with one Sync:
+/// after an error nothing of it is in force. Each statement is a message of its own, so that it can
+/// be no more than one, and is read in the client_encoding that the one before it may have set.
+void append_settings(std::string& out, ReplyLedger& ledger, const SettingsBook& in_force,
+                     const SettingsBook& wanted);
+
+/// Asks for the advisory locks that the backend holds. Outside a transaction these are those of the
+/// session; the tag of the only Execute says `SELECT 0` when there is none.
+void append_lock_question(std::string& out, ReplyLedger& ledger);
 
 /// A round trip that changes nothing: when it is answered, everything before it was.
 void append_barrier(std::string& out, ReplyLedger& ledger);

@@ -1,5 +1,6 @@
 // What the backend sends: forwarded, swallowed when it answers the proxy, or the end of the lease.
 
+#include "protocol/cursor.h"
 #include "protocol/error_response.h"
 #include "protocol/sqlstate.h"
 #include "proxy/session/session.h"
@@ -50,6 +51,10 @@ bool Session::take_reply(const Frame& frame, const Turn& turn, Outbox& out) {
         distrust_backend(turn, out);
         return false;
     }
+    if (*type == BackendType::command_complete) {
+        if (!journal_.empty()) journal_.on_tag(Cursor(frame.body()).cstring());
+        if (own_work_ == OwnWork::ask_locks) note_lock_answer(Cursor(frame.body()).cstring());
+    }
     if (*type == BackendType::ready_for_query) {
         take_ready(frame, ruling, out);
         return true;
@@ -78,8 +83,10 @@ void Session::deliver(const Frame& frame, Ruling ruling, Outbox& out) {
 }
 
 bool Session::take_asynchronous(const Frame& frame, Outbox& out) {
-    // While the backend is cleaned its remarks are about the proxy's own statements; a parameter
-    // that returns to its start value is told by the same message that told the change.
+    if (frame.type == static_cast<char>(BackendType::parameter_status) && frame.body_is_whole()) {
+        return take_parameter(frame, out);
+    }
+    // While the backend is cleaned its remarks are about the proxy's own statements.
     const bool notice = frame.type == static_cast<char>(BackendType::notice_response);
     if (notice && own_work_ != OwnWork::none) return true;
     deliver(frame, Ruling::forward, out);
@@ -102,7 +109,9 @@ bool Session::take_error(const Frame& frame, const Turn& turn, Outbox& out) {
         on_backend_lost(turn, out);
         return false;
     }
+    if (own_work_ == OwnWork::prepare) return prepare_failed(frame, out);
     lease_.error_seen = true;
+    if (!journal_.empty()) journal_.on_error();
     const Ruling ruling = ledger_.on_reply(BackendType::error_response);
     if (ruling == Ruling::unexpected) {
         distrust_backend(turn, out);
@@ -160,9 +169,10 @@ void Session::own_error(const Turn& turn, Outbox& out) {
         case OwnWork::barrier:
         case OwnWork::discard:
             // A backend that can't be cleaned is never lent again.
-            give_up_backend(Decision::close_backend, out);
-            state_ = state_ == SessionState::winding_up ? SessionState::closed : SessionState::idle;
+            give_up_unclean(turn, out);
             return;
+        case OwnWork::ask_locks: return;
+        case OwnWork::prepare:
         case OwnWork::none: distrust_backend(turn, out); return;
     }
 }
@@ -171,12 +181,18 @@ void Session::take_ready(const Frame& frame, Ruling ruling, Outbox& out) {
     const std::optional<TransactionStatus> status = parse_ready_for_query(frame.body());
     status_ = status.value_or(TransactionStatus::failed);
     if (ledger_.settled()) lease_.commit_sent = lease_.begin_sent = false;
+    if (own_work_ == OwnWork::prepare) book_->settings = wanted_;
+    if (!journal_.empty()) settle_settings();
     deliver(frame, ruling, out);
 }
 
 void Session::after_replies(const Turn& turn, Outbox& out) {
     switch (state_) {
         case SessionState::starting: return;
+        case SessionState::preparing:
+            prepared(turn, out);
+            if (draining_ && state_ == SessionState::idle) on_drain(turn, out);
+            return;
         case SessionState::active: check_over(turn, out); return;
         case SessionState::settling:
             settle(turn, out);

@@ -121,7 +121,8 @@ bool Session::ask(bool pins, Outbox& out) {
 }
 
 bool Session::ask_for_text(std::string_view name, std::string_view text, bool whole, Outbox& out) {
-    judged_ = effect_of(text, whole);
+    judged_ = judge(text, whole);
+    aim_.reset();
     return ask(judged_->pins || !name.empty(), out);
 }
 
@@ -130,6 +131,7 @@ bool Session::refuse(const Frame& frame, Outbox& out) {
     reply.swap(refusal_);
     refusal_.clear();
     judged_.reset();
+    aim_.reset();
     if (pin_reserved_ && pins_ == 0) drop_pin(out);
     const bool is_query = frame.type == static_cast<char>(FrontendType::query);
     if (frame.type == static_cast<char>(FrontendType::bind) && local_statement_ &&
@@ -201,7 +203,9 @@ bool Session::idle_query(const Frame& frame, Outbox& out) {
         answer(reply, out);
         return true;
     }
-    return ask_for_text({}, query.text, frame.body_is_whole(), out);
+    const bool taken = ask_for_text({}, query.text, frame.body_is_whole(), out);
+    aim_at_undone(query.text);
+    return taken;
 }
 
 bool Session::idle_parse(const Frame& frame, Outbox& out) {

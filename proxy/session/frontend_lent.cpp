@@ -52,7 +52,7 @@ bool Session::must_wait(const Turn& turn) const {
         // A late cancel must not hit the statement behind the one it was meant for.
         return lease_.cancel_in_flight;
     }
-    if (ledger_.size() >= kLedgerMax) return true;
+    if (ledger_.size() >= kLedgerMax || journal_.in_flight()) return true;
     return turn.contended &&
            (lease_.sync_points >= kSyncPointsMax || turn.now - lease_.granted_at >= kHoldMax);
 }
@@ -69,9 +69,10 @@ bool Session::take_lent(const Frame& frame, const Turn& turn, Outbox& out) {
     switch (*type) {
         case FrontendType::query: {
             const QueryRequest query = parse_query(frame.body(), frame.body_is_whole());
-            if (!lent_text({}, query.text, frame.body_is_whole(), out)) return false;
+            if (!lent_text(frame, {}, query.text, frame.body_is_whole(), out)) return false;
             lease_.unnamed_parsed = lease_.unnamed_unbound = false;
             local_statement_.reset();
+            effects_.on_close_statement({});
             forward(frame, Owed::query, out);
             if (state_ == SessionState::starting) lease_.first_unit_sent = true;
             ++lease_.sync_points;
@@ -86,15 +87,23 @@ bool Session::take_lent(const Frame& frame, const Turn& turn, Outbox& out) {
                     out);
             return true;
         }
-        case FrontendType::execute: forward(frame, Owed::execute, out); return true;
+        case FrontendType::execute:
+            if (!lent_execute(frame, out)) return false;
+            forward(frame, Owed::execute, out);
+            return true;
         case FrontendType::close: {
             const TargetRequest target = parse_close(frame.body(), frame.body_is_whole());
-            if (target.kind == 'S') remember_statement(target.name, {});
+            if (target.kind == 'S') {
+                remember_statement(target.name, {});
+                effects_.on_close_statement(target.name);
+            } else {
+                effects_.on_close_portal(target.name);
+            }
             forward(frame, Owed::close, out);
             return true;
         }
         case FrontendType::function_call:
-            lease_.reset_needed = true;
+            lease_.reset_needed = lease_.locks_changed = true;
             forward(frame, Owed::function_call, out);
             if (state_ == SessionState::starting) lease_.first_unit_sent = true;
             ++lease_.sync_points;
@@ -126,20 +135,37 @@ void Session::forward(const Frame& frame, Owed owed, Outbox& out) {
     lease_.flushed = false;
 }
 
-bool Session::lent_text(std::string_view name, std::string_view text, bool whole, Outbox& out) {
+bool Session::lent_text(const Frame& frame, std::string_view name, std::string_view text,
+                        bool whole, Outbox& out) {
     const TransactionStatement statement =
         whole ? parse_transaction_statement(text) : TransactionStatement{};
     // A block begun behind other work is made virtual like any other, once that work is over;
     // inside a batch the server itself skips what follows a BEGIN that fails.
     if (begins_block(statement.verb) && !ledger_.unsynced() && !ledger_.settled()) return false;
-    const TextEffect effect = judged_ ? *judged_ : effect_of(text, whole);
+    TextEffect effect = judged_ ? *judged_ : judge(text, whole);
+    const std::vector<SettingChange>& changes = changes_of(effect, text);
+    const bool is_query = frame.type == static_cast<char>(FrontendType::query);
+    // A statement that was only parsed does nothing yet.
+    if (is_query) {
+        const Follow verdict = may_follow(changes);
+        if (verdict == Follow::wait) return false;
+        if (verdict == Follow::pin) {
+            effect.reasons |= kPinSettings;
+            effect.pins = true;
+        }
+    }
     if ((effect.pins || !name.empty()) && !pin_reserved_) {
         judged_ = effect;
         out.decide(Decision::ask_pin);
         return false;
     }
     judged_.reset();
-    if (effect.pins) pins_ |= kPinSessionState;
+    add_pins(effect);
+    if (is_query) {
+        follow(statement.verb, statement.name, changes);
+    } else {
+        effects_.on_parse(name, {statement.verb, std::string(statement.name), changes, effect});
+    }
     // What is made behind a DISCARD ALL of the same lease is not discarded by it.
     if (effect.pins || !name.empty()) lease_.discard_all_sent = false;
     if (effect.resets) lease_.reset_needed = true;
@@ -158,7 +184,7 @@ bool Session::lent_text(std::string_view name, std::string_view text, bool whole
 
 bool Session::lent_parse(const Frame& frame, Outbox& out) {
     const ParseRequest parse = parse_parse(frame.body(), frame.body_is_whole());
-    if (!lent_text(parse.name, parse.text, frame.body_is_whole(), out)) return false;
+    if (!lent_text(frame, parse.name, parse.text, frame.body_is_whole(), out)) return false;
     if (parse.name.empty()) {
         lease_.unnamed_parsed = lease_.unnamed_unbound = true;
         lease_.unnamed_kept = false;
@@ -182,6 +208,16 @@ bool Session::lent_bind(const Frame& frame, Outbox& out) {
         if (ends_block(statement->verb)) lease_.begin_sent = false;
         if (begins_block(statement->verb)) lease_.begin_sent = true;
     }
+    if (const StatementEffect* effect = effects_.of_statement(bind.statement)) {
+        if (effect->text.pins && !pin_reserved_) {
+            out.decide(Decision::ask_pin);
+            return false;
+        }
+        add_pins(effect->text);
+        if (effect->text.resets || effect->unknown) lease_.reset_needed = true;
+    }
+    effects_.on_bind(bind.portal, bind.statement);
+    lease_.locks_changed = true;
     if (bind.statement.empty()) {
         guard_unnamed(out);
         lease_.unnamed_unbound = false;

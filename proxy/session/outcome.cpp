@@ -45,10 +45,11 @@ void Session::distrust_backend(const Turn& turn, Outbox& out) {
 
 void Session::lose_backend(Decision how, const Turn& turn, Outbox& out) {
     const bool leaving = state_ == SessionState::winding_up;
-    const bool working = state_ == SessionState::starting || state_ == SessionState::active;
+    const bool working = state_ == SessionState::preparing || state_ == SessionState::starting ||
+                         state_ == SessionState::active;
     const bool settling = state_ == SessionState::settling;
     if (!has_backend_) return;
-    const bool lost_state = (pins_ & (kPinNamedStatement | kPinSessionState)) != 0;
+    const bool lost_state = (pins_ & ~kPinUnnamedStatement) != 0;
     const bool in_block = state_ == SessionState::starting || status_ != TransactionStatus::idle;
     const bool unknown = lease_.worked && (!in_block || lease_.commit_sent);
     if (leaving) {
@@ -93,6 +94,18 @@ void Session::lose_backend(Decision how, const Turn& turn, Outbox& out) {
     } else if (draining_) {
         on_drain(turn, out);
     }
+}
+
+// It can't be cleaned. What its session had on it and nowhere else is lost with it.
+void Session::give_up_unclean(const Turn& turn, Outbox& out) {
+    const bool leaving = state_ == SessionState::winding_up;
+    const bool lost_state = (pins_ & ~kPinUnnamedStatement) != 0;
+    give_up_backend(Decision::close_backend, out);
+    state_ = leaving ? SessionState::closed : SessionState::idle;
+    if (leaving || !lost_state) return;
+    say_goodbye(sqlstate::kAdminShutdown, "the backend that held this session's state was lost",
+                out);
+    on_frontend_gone(Leaving::reset, turn, out);
 }
 
 void Session::tell_lost(bool resolution_unknown, Outbox& out) {

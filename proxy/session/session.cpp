@@ -11,6 +11,7 @@ bool Session::takes_input() const {
         case SessionState::idle:
         case SessionState::active: return true;
         case SessionState::starting: return !lease_.first_unit_sent;
+        case SessionState::preparing:
         case SessionState::queued:
         case SessionState::waiting_backend:
         case SessionState::settling:
@@ -79,22 +80,18 @@ void Session::on_backend_ready(BackendBook& book, const Turn& turn, Outbox& out)
     own_work_ = OwnWork::none;
     // A backend kept by a pin still has the unnamed statement of the session's last batch.
     lease_.unnamed_parsed = has_backend_ && !unnamed_stale_;
-    lease_.reset_needed = has_backend_ && reset_owed_;
+    lease_.reset_needed = (has_backend_ && reset_owed_) || rules_.reset_always;
     lease_.unnamed_unbound = (pins_ & kPinUnnamedStatement) != 0 && !unnamed_stale_;
     unnamed_stale_ = false;
     lease_.unnamed_kept = lease_.unnamed_unbound;
     has_backend_ = true;
     local_portal_.reset();
-    std::string& prefix = out.scratch();
-    for (const std::string& name : owed_closes_) append_close_statement(prefix, ledger_, name);
-    owed_closes_.clear();
-    if (block_.state() == VirtualBlock::State::open) {
-        lease_.begin_prepares = append_begin(prefix, ledger_, block_, book);
-        state_ = SessionState::starting;
+    if (book.settings == settings_ || (aim_ && book.settings == *aim_) ||
+        (pins_ & kPinSettings) != 0) {
+        begin_work(out);
     } else {
-        state_ = SessionState::active;
+        prepare(aim_ ? *aim_ : settings_, turn, out);
     }
-    out.to_backend(prefix);
 }
 
 void Session::on_pin_granted(const Turn& turn, Outbox& out) {
@@ -144,6 +141,11 @@ void Session::on_cancel_request(const Turn& turn, Outbox& out) {
             lease_.cancel_in_flight = true;
             out.decide(Decision::cancel_backend);
             return;
+        case SessionState::preparing:
+            if (!refusal_.empty()) return;
+            append_error(refusal_, {.sqlstate = sqlstate::kQueryCanceled,
+                                    .message = "canceling statement due to user request"});
+            return;
         case SessionState::idle:
         case SessionState::settling:
         case SessionState::winding_up:
@@ -153,6 +155,12 @@ void Session::on_cancel_request(const Turn& turn, Outbox& out) {
 
 void Session::on_drain(const Turn& turn, Outbox& out) {
     draining_ = true;
+    if (rests_locked() && !frontend_framer_.in_message()) {
+        say_goodbye(sqlstate::kAdminShutdown, "terminating connection due to administrator command",
+                    out);
+        on_frontend_gone(Leaving::reset, turn, out);
+        return;
+    }
     // Idle also means: a block that is virtual, or failed, or a batch that is being discarded.
     // Nothing of any of them is known to PostgreSQL.
     if (state_ != SessionState::idle || !refusal_.empty()) return;
@@ -166,12 +174,12 @@ void Session::on_drain(const Turn& turn, Outbox& out) {
 void Session::on_tick(const Turn& turn, bool frontend_blocked, Outbox& out) {
     switch (state_) {
         case SessionState::settling:
-            if (turn.now >= deadline_) {
-                give_up_backend(Decision::close_backend, out);
-                state_ = SessionState::idle;
-            }
+            if (turn.now >= deadline_) give_up_unclean(turn, out);
             return;
         case SessionState::winding_up: wind_down(turn, out); return;
+        case SessionState::preparing:
+            if (turn.now >= deadline_) give_up_preparing(out);
+            return;
         case SessionState::starting:
         case SessionState::active: break;
         case SessionState::idle:
@@ -180,6 +188,8 @@ void Session::on_tick(const Turn& turn, bool frontend_blocked, Outbox& out) {
         case SessionState::closed: return;
     }
     if (rules_.holder_idle == Duration::zero()) return;
+    // Whoever waits for that lock waits for its holder, as in PostgreSQL.
+    if (rests_locked() && !frontend_framer_.in_message()) return;
     const Duration quiet = turn.now - last_activity_;
     // Replies to a batch without its Sync may be waiting in the server's buffer: asking for them
     // tells work that runs from a frontend that owes the Sync.

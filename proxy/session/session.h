@@ -15,7 +15,12 @@
 #include "proxy/session/outbox.h"
 #include "proxy/session/refusal.h"
 #include "proxy/session/reply_ledger.h"
+#include "proxy/session/reported_values.h"
 #include "proxy/session/session_state.h"
+#include "proxy/session/settings_book.h"
+#include "proxy/session/settings_journal.h"
+#include "proxy/session/state_tracking.h"
+#include "proxy/session/statement_effects.h"
 #include "proxy/session/text_effect.h"
 #include "proxy/session/virtual_block.h"
 
@@ -34,12 +39,16 @@ struct LeaseRules {
     Duration cancel_after_leave{0};
     Duration reset_timeout{0};
     Duration cancel_timeout{0};
+    /// Clean the backend after each transaction, whatever its texts say.
+    bool reset_always = false;
 };
 
 /// Head tables shared by all sessions.
 struct SessionTables {
     HeadTable frontend;
     HeadTable backend;
+    /// Judges statement texts for all of them; none: the lexer alone does, and every SET pins.
+    StateTracking* tracking = nullptr;
 };
 
 /// A statement of the transaction grammar that outlives the message it came in.
@@ -75,6 +84,8 @@ struct Lease {
     bool unnamed_kept = false;      ///< it is of an earlier batch, for which the backend was kept
     bool flushed = false;           ///< the proxy asked for held replies; once is enough
     bool aborted = false;           ///< the batch of a frontend that has gone was ended
+    bool locks_changed = false;     ///< maybe: PostgreSQL is asked whether there are any
+    PinReasons unpins = 0;          ///< what ends when the frontend's work succeeds
     bool muted = false;             ///< what the backend says from here on is about that
     std::uint32_t sync_points = 0;  ///< forwarded since the permit was granted
     Instant granted_at;
@@ -100,7 +111,14 @@ struct Lease {
 class Session {
 public:
     explicit Session(const SessionTables& tables)
-        : frontend_framer_(tables.frontend), backend_framer_(tables.backend) {}
+        : frontend_framer_(tables.frontend),
+          backend_framer_(tables.backend),
+          tracking_(tables.tracking) {}
+
+    /// What the frontend was greeted with.
+    void note_greeting(const std::vector<std::pair<std::string, std::string>>& parameters) {
+        for (const auto& [name, value] : parameters) told_.set(name, value);
+    }
 
     /// Takes messages from the front of what the frontend sent and was not taken yet; returns how
     /// many bytes. Stops at a message that must wait: call again after the next event.
@@ -143,7 +161,8 @@ public:
 
 private:
     enum class Rest : std::uint8_t { drop, forward };
-    enum class OwnWork : std::uint8_t { none, batch_abort, rollback, barrier, discard };
+    enum class OwnWork : std::uint8_t { none, batch_abort, rollback, barrier, discard, prepare, ask_locks };
+    enum class Follow : std::uint8_t { yes, wait, pin };
     using NamedVerb = std::pair<std::string, LocalStatement>;
 
     // frontend_idle.cpp: messages while no backend takes part
@@ -168,7 +187,8 @@ private:
     // frontend_lent.cpp: messages while a backend is lent
     bool take_lent(const Frame& frame, const Turn& turn, Outbox& out);
     [[nodiscard]] bool must_wait(const Turn& turn) const;
-    bool lent_text(std::string_view name, std::string_view text, bool whole, Outbox& out);
+    bool lent_text(const Frame& frame, std::string_view name, std::string_view text, bool whole,
+                   Outbox& out);
     bool lent_parse(const Frame& frame, Outbox& out);
     bool lent_bind(const Frame& frame, Outbox& out);
     bool deny_pin(const Frame& frame, const Turn& turn, Outbox& out);
@@ -176,6 +196,33 @@ private:
     void forward(const Frame& frame, Owed owed, Outbox& out);
     void pass(const Frame& frame, Outbox& out);
     bool violation(const Frame& frame, const Turn& turn, Outbox& out);
+
+    // preparing.cpp: this session's settings on a backend, and what its frontend is told of them
+    void prepare(const SettingsBook& wanted, const Turn& turn, Outbox& out);
+    bool prepare_failed(const Frame& frame, Outbox& out);
+    void prepared(const Turn& turn, Outbox& out);
+    void give_up_preparing(Outbox& out);
+    void begin_work(Outbox& out);
+    bool take_parameter(const Frame& frame, Outbox& out);
+    void tell_parameters(Outbox& out);
+
+    // session_locks.cpp: advisory locks of the session keep their permit
+    [[nodiscard]] bool rests_locked() const;
+    void note_lock_text(const TextEffect& effect);
+    void note_lock_answer(std::string_view tag);
+    void rest_locked(Outbox& out);
+
+    // following.cpp: what becomes of the settings that a text changes
+    [[nodiscard]] TextEffect judge(std::string_view text, bool whole);
+    void aim_at_undone(std::string_view text);
+    [[nodiscard]] Follow may_follow(const std::vector<SettingChange>& changes) const;
+    void follow(TransactionVerb verb, std::string_view savepoint,
+                const std::vector<SettingChange>& changes);
+    [[nodiscard]] const std::vector<SettingChange>& changes_of(const TextEffect& effect,
+                                                               std::string_view text);
+    bool lent_execute(const Frame& frame, Outbox& out);
+    void add_pins(const TextEffect& effect);
+    void settle_settings();
 
     // backend_replies.cpp
     bool take_reply(const Frame& frame, const Turn& turn, Outbox& out);
@@ -195,6 +242,7 @@ private:
     void wind_down(const Turn& turn, Outbox& out);
     void await_or_cancel(const Turn& turn, Outbox& out);
     void give_up_backend(Decision how, Outbox& out);
+    void give_up_unclean(const Turn& turn, Outbox& out);
     void drop_pin(Outbox& out);
     void say_goodbye(std::string_view sqlstate, std::string_view message, Outbox& out);
 
@@ -229,6 +277,15 @@ private:
     std::vector<std::string> owed_closes_;
     // What the text of the message that asked for a permit does; spares a second look.
     std::optional<TextEffect> judged_;
+
+    StateTracking* tracking_;
+    SettingsBook settings_;    // in force for this session, on whichever backend
+    SettingsJournal journal_;  // what becomes of those on their way
+    StatementEffects effects_;
+    ReportedValues told_;
+    // The settings behind the RESET that asked for the lease: they need not be set up before it.
+    std::optional<SettingsBook> aim_;
+    SettingsBook wanted_;  // what a backend is being prepared for
 
     // A refusal whose message has not been taken yet; the bytes of its ErrorResponse.
     std::string refusal_;

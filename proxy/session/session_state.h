@@ -12,7 +12,10 @@ namespace pgb {
 ///         ^ ^                                         |
 ///         | |                                         | permit
 ///         | '--refused (pool_timeout, backend_down)-- waiting_backend
-///         |                                           | backend
+///         | |                                         | backend
+///         | |              other settings in force    v
+///         | '--settings failed-- preparing <----------+
+///         |                        '------confirmed-->|
 ///         |                      BEGIN was virtual    v    no block
 ///         |                     starting <------------+------------> active
 ///         |                        |  '--BEGIN confirmed--------------^  |
@@ -21,8 +24,10 @@ namespace pgb {
 ///         '--backend clean--- settling <---------------------------------'
 ///
 ///   frontend gone:  idle, queued, waiting_backend -> closed
-///                   starting, active, settling    -> winding_up --backend clean or gone--> closed
-///   backend lost:   starting, active, settling    -> idle (the block failed or has ended)
+///                   preparing, starting, active, settling
+///                                -> winding_up --backend clean or gone--> closed
+///   backend lost:   preparing, starting, active, settling
+///                                -> idle (the block failed or has ended)
 ///
 /// The virtual block (virtual_block.h) is a second dimension of idle, queued and waiting_backend
 /// alone. A pinned session keeps its backend in idle.
@@ -30,6 +35,7 @@ enum class SessionState : std::uint8_t {
     idle,             ///< No permit. Local answers only.
     queued,           ///< Asked for a permit; input waits.
     waiting_backend,  ///< Permit held, asked for a backend; input waits.
+    preparing,        ///< The backend takes on this session's settings; nothing else was sent.
     starting,         ///< The proxy's BEGIN and the first unit of work were sent.
     active,           ///< Messages are forwarded both ways.
     settling,         ///< The frontend has its answer; the backend is being cleaned; input waits.
@@ -49,5 +55,10 @@ inline constexpr PinReasons kPinNamedStatement = 1;
 inline constexpr PinReasons kPinSessionState = 2;
 /// An unnamed statement was parsed and not bound: the next batch may bind it.
 inline constexpr PinReasons kPinUnnamedStatement = 4;
+/// A session-level advisory lock may be held: the permit stays held, too.
+inline constexpr PinReasons kPinLock = 8;
+inline constexpr PinReasons kPinListen = 16;
+/// Settings were changed in a way that can't be repeated on another backend.
+inline constexpr PinReasons kPinSettings = 32;
 
 }  // namespace pgb

@@ -37,11 +37,21 @@ void Session::settle(const Turn& turn, Outbox& out) {
         // The frontend itself has left nothing behind.
         pins_ = 0;
         named_verbs_.clear();
+        settings_.clear();
+        book_->settings.clear();
+    }
+    if (lease_.unpins != 0 && !lease_.error_seen && status_ == TransactionStatus::idle) {
+        const PinReasons kept = static_cast<PinReasons>(pins_ & ~lease_.unpins);
+        // What no pin keeps any more is not worth a doubt.
+        if (kept != pins_ && kept == 0) lease_.reset_needed = true;
+        pins_ = kept;
+        lease_.unpins = 0;
     }
     if (own_work_ == OwnWork::barrier) ledger_.clear_uncertain();
     std::string& own = out.scratch();
     if (status_ != TransactionStatus::idle) {
         append_rollback(own, ledger_);
+        if (!journal_.empty()) journal_.sent_verb(TransactionVerb::rollback, {});
         own_work_ = OwnWork::rollback;
     } else if (lease_.cancel_in_flight) {
         // Its connection closes or times out by itself.
@@ -49,6 +59,10 @@ void Session::settle(const Turn& turn, Outbox& out) {
     } else if (ledger_.uncertain()) {
         append_barrier(own, ledger_);
         own_work_ = OwnWork::barrier;
+    } else if ((pins_ & kPinLock) != 0 && lease_.locks_changed) {
+        append_lock_question(own, ledger_);
+        own_work_ = OwnWork::ask_locks;
+        lease_.locks_changed = false;
     } else if (lease_.unnamed_unbound && !pin_reserved_ && state_ == SessionState::settling) {
         out.decide(Decision::ask_pin);
         return;
@@ -58,6 +72,7 @@ void Session::settle(const Turn& turn, Outbox& out) {
         own_work_ = OwnWork::discard;
         lease_.reset_needed = false;
         book_->begin_prepared = 0;
+        book_->settings.clear();
     } else {
         end_lease(out);
         return;
@@ -67,11 +82,17 @@ void Session::settle(const Turn& turn, Outbox& out) {
 }
 
 void Session::end_lease(Outbox& out) {
+    if ((pins_ & kPinLock) != 0) {
+        rest_locked(out);
+        return;
+    }
     deadline_ = Instant::never();
     own_work_ = OwnWork::none;
     pins_ = static_cast<PinReasons>(lease_.unnamed_unbound ? pins_ | kPinUnnamedStatement
                                                            : pins_ & ~kPinUnnamedStatement);
     const bool leaving = state_ == SessionState::winding_up;
+    effects_.on_transaction_end();
+    if (!leaving) tell_parameters(out);
     state_ = leaving ? SessionState::closed : SessionState::idle;
     if (pins_ != 0) {
         PGB_CHECK(pin_reserved_ && !leaving);
@@ -91,6 +112,8 @@ void Session::give_up_backend(Decision how, Outbox& out) {
     ledger_.clear();
     deadline_ = Instant::never();
     owed_closes_.clear();
+    journal_.clear();
+    aim_.reset();
     own_work_ = OwnWork::none;
     if (how != Decision::end_lease) drop_pin(out);
 }
@@ -119,6 +142,7 @@ void Session::on_frontend_gone(Leaving how, const Turn& turn, Outbox& out) {
             lease_.reset_needed = true;
             status_ = TransactionStatus::idle;
             break;
+        case SessionState::preparing:
         case SessionState::starting:
         case SessionState::active:
         case SessionState::settling: break;
@@ -167,7 +191,8 @@ void Session::wind_down(const Turn& turn, Outbox& out) {
 void Session::await_or_cancel(const Turn& turn, Outbox& out) {
     if (turn.now < deadline_ || lease_.commit_sent) return;
     const bool cleaning = own_work_ == OwnWork::rollback || own_work_ == OwnWork::barrier ||
-                          own_work_ == OwnWork::discard;
+                          own_work_ == OwnWork::discard || own_work_ == OwnWork::prepare ||
+                          own_work_ == OwnWork::ask_locks;
     if (cleaning) {
         // settle() set the deadline: a cleaning that does not answer is not waited for.
         give_up_backend(Decision::close_backend, out);

@@ -21,6 +21,10 @@ constexpr auto kPlainStatements = std::to_array<std::string_view>(
      "alter",      "drop",    "grant",    "revoke",   "comment", "refresh",   "notify",
      "checkpoint", "reset",   "unlisten", "reassign", "security"});
 
+// First words of statements that begin or end a transaction or a part of one.
+constexpr auto kTransactionWords = std::to_array<std::string_view>(
+    {"begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release", "prepare"});
+
 // Words behind which `name (` is a list of columns and no call.
 constexpr auto kListFollows =
     std::to_array<std::string_view>({"as", "into", "references", "table", "copy"});
@@ -61,6 +65,9 @@ bool names(const SqlToken& token, std::string_view function) {
     return is_folded(token.text, function);
 }
 
+// pg_advisory_unlock, and its kin for shared locks and for all.
+constexpr std::string_view kUnlock = "pg_advisory_unlock";
+
 constexpr std::string_view kTemporarySchema = "pg_temp";
 
 // pg_temp, and the real name of a backend's own: pg_temp_3.
@@ -97,7 +104,10 @@ public:
         }
         effect_.several = statements > 1;
         effect_.discards_all = statements == 1 && discards_all;
-        if (broken_) effect_.resets = true;
+        if (broken_) effect_.resets = effect_.unsure = true;
+        effect_.resets_by_call = calls_ && !effect_.resets;
+        effect_.resets = effect_.resets || calls_;
+        effect_.pins = effect_.reasons != 0;
         return effect_;
     }
 
@@ -112,9 +122,11 @@ private:
         if (token_.text.empty()) {
             broken_ = true;
         } else if (token_.text[0] == '\'' || token_.text[0] == '"') {
-            effect_.resets = true;
+            effect_.resets = effect_.unsure = true;
         }
     }
+
+    void pin(PinReasons why) { effect_.reasons = static_cast<PinReasons>(effect_.reasons | why); }
 
     [[nodiscard]] bool at_end() const {
         return token_.kind == SqlTokenKind::end || token_.kind == SqlTokenKind::semicolon ||
@@ -128,19 +140,24 @@ private:
         bool discards_all = false;
         bool declares = false;
         sets_ = first.is("set");
+        effect_.transactions = effect_.transactions || is_any(first, kTransactionWords);
         updates_ = updates_ || first.is("update");
         if (sets_) {
             read_set();
         } else if (first.is("prepare")) {
             read_prepare();
-        } else if (first.is("listen") || first.is("load")) {
-            effect_.pins = true;
+        } else if (first.is("listen")) {
+            pin(kPinListen);
+        } else if (first.is("load")) {
+            pin(kPinSessionState);
+        } else if (first.is("reset") || first.is("unlisten")) {
+            effect_.of_interest = true;
         } else if (first.is("create")) {
             read_create();
         } else if (first.is("declare")) {
             declares = true;
         } else if (first.is("discard")) {
-            effect_.forgets_statements = true;
+            effect_.forgets_statements = effect_.of_interest = true;
             discards_all = token_.is("all");
         } else if (first.is("deallocate")) {
             effect_.forgets_statements = true;
@@ -158,7 +175,7 @@ private:
     void read_prepare() {
         const bool maybe_end = token_.is("transaction");
         if (maybe_end) advance();
-        if (!maybe_end || token_.kind != SqlTokenKind::string) effect_.pins = true;
+        if (!maybe_end || token_.kind != SqlTokenKind::string) pin(kPinSessionState);
     }
 
     void read_set() {
@@ -167,7 +184,7 @@ private:
             // The same words may be the class of a setting: SET local.name = 1.
             if (!is_other(token_, '.')) return;
         }
-        effect_.pins = true;
+        pin(kPinSettings);
     }
 
     void read_create() {
@@ -175,22 +192,22 @@ private:
                token_.is("global")) {
             advance();
         }
-        if (token_.is("temp") || token_.is("temporary")) effect_.pins = true;
+        if (token_.is("temp") || token_.is("temporary")) pin(kPinSessionState);
     }
 
     void look_at_token(bool declares) {
-        if (declares && token_.is("hold") && previous_.is("with")) effect_.pins = true;
+        if (declares && token_.is("hold") && previous_.is("with")) pin(kPinSessionState);
         if ((token_.is("temp") || token_.is("temporary")) &&
             (previous_.is("into") || previous_.is("create") || previous_.is("replace") ||
              previous_.is("local") || previous_.is("global"))) {
-            effect_.pins = true;
+            pin(kPinSessionState);
         }
-        if (sets_ && mentions_temporary_schema(token_)) effect_.pins = true;
+        if (sets_ && mentions_temporary_schema(token_)) pin(kPinSessionState);
         if (!is_name(token_)) return look_at_sign();
-        if (is_temporary_schema(token_)) effect_.pins = true;
+        if (is_temporary_schema(token_)) pin(kPinSessionState);
         // An UPDATE of this view is a SET, also inside a WITH.
         if (token_.is("update")) updates_ = true;
-        if (updates_ && names(token_, "pg_settings")) effect_.pins = true;
+        if (updates_ && names(token_, "pg_settings")) pin(kPinSessionState);
         if (!is_other(previous_, '.')) before_chain_ = previous_;
     }
 
@@ -205,15 +222,16 @@ private:
     void look_at_call() {
         const bool qualified = is_other(before_, '.');
         if (is_any(before_chain_, kListFollows) || is_other(before_chain_, ')')) return;
+        if (is_folded(name_of(previous_).substr(0, kUnlock.size()), kUnlock)) effect_.unlocks = true;
         if (is_session_lock(previous_)) {
-            effect_.pins = true;
+            pin(kPinLock);
         } else if (names(previous_, "set_config") && !sets_locally()) {
-            effect_.pins = true;
+            pin(kPinSettings);
         } else if (qualified && !schema_is_catalog_) {
-            effect_.resets = true;
+            calls_ = true;
         } else if (!names(previous_, "set_config") &&
                    !is_harmless_before_parenthesis(name_of(previous_))) {
-            effect_.resets = true;
+            calls_ = true;
         }
     }
 
@@ -252,6 +270,7 @@ private:
     bool sets_ = false;     // the statement is a SET
     bool updates_ = false;  // an UPDATE stands somewhere before
     bool broken_ = false;
+    bool calls_ = false;
 };
 
 }  // namespace
@@ -259,7 +278,7 @@ private:
 TextEffect effect_of(std::string_view text, bool whole) {
     if (whole && is_plain_text(text)) return {};
     TextEffect effect = Reader(text).read();
-    if (!whole) effect.resets = true;
+    if (!whole) effect.resets = effect.unsure = true;
     return effect;
 }
 

@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "proxy/session/session_state.h"
+
 namespace pgb {
 
 /// What a statement text may leave behind on the backend that runs it, judged by a lexer alone:
@@ -20,6 +22,24 @@ struct TextEffect {
     bool forgets_statements = false;
     /// More than one statement that is not empty.
     bool several = false;
+    /// Why it pins; pins is true when there is any reason.
+    PinReasons reasons = 0;
+    /// What it ends, if it succeeds and its transaction is kept.
+    PinReasons unpins = 0;
+    /// It changes settings in a way that can be followed: StateTracking::changes_of() tells them.
+    bool settings = false;
+    /// It is one statement that does nothing but undo settings.
+    bool undoes_settings = false;
+    /// Among the statements is one that may be of interest to the grammar.
+    bool of_interest = false;
+    /// It resets for nothing but calls, or what a lexer takes for them.
+    bool resets_by_call = false;
+    /// It may give back an advisory lock of the session.
+    bool unlocks = false;
+    /// BEGIN, COMMIT, SAVEPOINT or one of their kin is among the statements.
+    bool transactions = false;
+    /// The text means different things under different settings, or can't be read to its end.
+    bool unsure = false;
 };
 
 /// `whole` false: `text` is the beginning of a longer one.

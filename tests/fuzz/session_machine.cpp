@@ -15,7 +15,8 @@ void require(bool condition) {
 }
 
 const SessionTables& tables() {
-    static const SessionTables kTables{frontend_heads(64), backend_heads(64)};
+    static StateTracking tracking;
+    static const SessionTables kTables{frontend_heads(64), backend_heads(64), &tracking};
     return kTables;
 }
 

@@ -240,3 +240,96 @@ def test_pins_always_leave_a_backend_for_the_others(postgres, new_proxy, connect
     for _ in range(3):
         connect(proxy).ask(P("select 1", "named"), S)
     assert connect(proxy).value("select 42") == "42"
+
+
+# ---- advisory locks of the session
+
+
+@pytest.fixture
+def narrow_proxy(postgres, new_proxy):
+    """One permit for all, two backends."""
+    return new_proxy(
+        postgres,
+        {
+            "databases": {"*": {"pool_size": 2, "pool_wait": "1s"}},
+            "workloads": [{"name": "default", "concurrency": 1, "queue": 0, "queue_wait": 0}],
+        },
+    )
+
+
+def is_refused(session):
+    got = session.ask(Q("select 1"))
+    return got[0].kind == "E" and hints(got[0].fields())["reason"] == "queue_full"
+
+
+@needs_proxy
+def test_a_holder_of_an_advisory_lock_keeps_its_permit_until_the_lock_is_gone(
+    narrow_proxy, connect
+):
+    holder, other = connect(narrow_proxy), connect(narrow_proxy)
+    holder.query("select pg_advisory_lock(7)")
+    holder.query("select pg_advisory_lock(7)")
+    until(lambda: narrow_proxy.running() == 1, what="the permit is held")
+    assert is_refused(other)
+    # It is never refused itself.
+    for text in ["select 1", "begin", "insert into t values (1)", "rollback"]:
+        holder.query(text)
+    assert holder.value("select pg_advisory_unlock(7)") == "t"
+    assert is_refused(other)
+    assert holder.value("select pg_advisory_unlock(7)") == "t"
+    until(lambda: narrow_proxy.running() == 0, what="the permit is back")
+    assert other.value("select 42") == "42"
+    assert narrow_proxy.metrics().gauge("pinned") == 0
+
+
+@needs_proxy
+def test_a_lock_that_was_not_got_keeps_nothing(postgres, narrow_proxy, connect):
+    elsewhere = connect(postgres)
+    elsewhere.query("select pg_advisory_lock(7)")
+    session = connect(narrow_proxy)
+    assert session.value("select pg_try_advisory_lock(7)") == "f"
+    until(lambda: narrow_proxy.running() == 0, what="the permit is back")
+    assert narrow_proxy.metrics().gauge("pinned") == 0
+    # By a prepared statement, and given back in the same way.
+    elsewhere.query("select pg_advisory_unlock(7)")
+    session.ask(P("select pg_try_advisory_lock($1)"), B(["7"]), E(), S)
+    until(lambda: narrow_proxy.running() == 1, what="the permit is held")
+    session.ask(P("select pg_advisory_unlock($1)"), B(["7"]), E(), S)
+    until(lambda: narrow_proxy.running() == 0, what="the permit is back again")
+
+
+@needs_proxy
+@pytest.mark.parametrize("how", ["terminate", "close", "reset_connection"])
+def test_a_holder_of_an_advisory_lock_that_leaves_holds_nothing(postgres, narrow_proxy, connect, how):
+    holder = connect(narrow_proxy)
+    holder.query("select pg_advisory_lock(7)")
+    getattr(holder, how)()
+    narrow_proxy.assert_clean(within=3)
+    assert connect(postgres).value("select pg_try_advisory_lock(7)") == "t"
+
+
+@needs_proxy
+def test_unlisten_ends_a_pin(proxy, connect):
+    session = connect(proxy)
+    session.query("listen news")
+    assert proxy.metrics().gauge("pinned") == 1
+    session.query("unlisten *")
+    until(lambda: proxy.metrics().gauge("pinned") == 0, what="the pin is gone")
+    others_see_nothing(proxy, connect)
+
+
+@needs_proxy
+def test_a_backend_is_cleaned_always_where_the_file_says_so(postgres, new_proxy, connect):
+    proxy = new_proxy(
+        postgres,
+        {
+            "databases": {"*": {"pool_size": 1}},
+            "workloads": [{"name": "default", "concurrency": 1, "queue": 9, "reset": "always"}],
+        },
+    )
+    session = connect(proxy)
+    session.query("set work_mem = '2MB'")
+    since = postgres.log_end()
+    assert session.value("show work_mem") == "2MB"
+    until(lambda: postgres.has_seen("DISCARD ALL", since), what="it was cleaned")
+    assert session.value("show work_mem") == "2MB"

@@ -96,7 +96,7 @@ void Client::act() {
     }
     if (!units_.empty() && !units_.back().strict) return;
     if (stopped_ || units_.size() - head() >= kPipelineMax) return;
-    switch (dice_.below(12)) {
+    switch (dice_.below(13)) {
         case 0:
         case 1:
         case 2: return act_simple();
@@ -107,7 +107,8 @@ void Client::act() {
         case 7: return act_block();
         case 8:
         case 9: return act_odd();
-        case 10: return act_state();
+        case 10:
+        case 11: return act_state();
         default: return act_copy();
     }
 }
@@ -312,12 +313,34 @@ void Client::act_odd() {
 }
 
 void Client::act_state() {
-    if (in_block_) return;
-    switch (dice_.below(4)) {
-        case 0: begin_unit("set", "C"); return query("set application_name = '" + tag() + "'");
-        case 1: begin_unit("hidden", "TDC"); return query("select leaves('" + tag() + "')");
+    const std::uint32_t form = dice_.below(8);
+    if (in_block_ && (!block_is_sure_ || form > 4)) return;
+    switch (form) {
+        case 0:
+        case 1: {
+            begin_unit("set", form == 0 ? "C" : "12C");
+            const std::string name = tag();
+            units_.back().sets = name;
+            units_.back().block = in_block_ ? block_ : 0;
+            const std::string text = "set application_name = '" + name + "'";
+            if (form == 0) return query(text);
+            run_statement(text, false);
+            return sync();
+        }
+        case 2:
+        case 3:
+            begin_unit("show", "TDC");
+            units_.back().block = in_block_ ? block_ : 0;
+            return query("select shows('" + tag() + "')");
+        case 4:
+            begin_unit("reset", "C");
+            units_.back().sets = "none";
+            units_.back().block = in_block_ ? block_ : 0;
+            return query("reset all");
+        case 5: begin_unit("hidden", "TDC"); return query("select leaves('" + tag() + "')");
         default:
             begin_unit("discard all", "C");
+            units_.back().sets = "none";
             names_ = 0;
             unnamed_known_ = false;
             return query("discard all");

@@ -47,6 +47,7 @@ private:
         int ready_max = 1;
         bool strict = true;  ///< the replies are exactly `expected`, or a beginning of it and E
         std::string insert;  ///< its one INSERT, stored for certain if the answer says so
+        std::string sets;    ///< what application_name is when it succeeds: a tag, or "none"
         bool commits_block = false;
         int block = 0;
     };
@@ -77,6 +78,7 @@ private:
     void on_ready();
     void check_unit(const Unit& unit);
     void check_row(std::string_view body);
+    void check_setting(const Unit& unit, const std::string& shown);
     [[nodiscard]] std::size_t head() const;
 
     int session_;
@@ -94,6 +96,10 @@ private:
     std::vector<Unit> units_;
     std::vector<std::string> open_inserts_;   // since the last point that may commit
     std::vector<std::string> stored_claims_;  // INSERTs of the block that were answered
+    std::string setting_ = "none";
+    std::string block_setting_;  // set in the block of this number, kept by its COMMIT
+    int setting_block_ = 0;
+    bool setting_is_sure_ = true;  // no answer was lost that would have told
     int ready_seen_ = 0;
     int next_tag_ = 1;  // u0n0 stands for a statement that any later unit may run
     int names_ = 0;

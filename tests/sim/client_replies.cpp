@@ -59,6 +59,7 @@ void Client::on_message(char type, std::string_view body) {
     if (type == 'E') {
         const auto fields = parse_error(body);
         if (!fields) return books_.complain("an error that can't be read: " + describe());
+        if (fields->sqlstate == "08007") setting_is_sure_ = false;
         if (is_fatal(*fields)) {
             fatal_ = true;
             return;
@@ -80,6 +81,10 @@ void Client::on_message(char type, std::string_view body) {
         }
     }
     if (type == 'C' && unit.commits_block && std::string(body) == std::string("COMMIT\0", 7)) {
+        if (unit.block == setting_block_) {
+            setting_ = block_setting_;
+            setting_is_sure_ = true;
+        }
         for (const std::string& name : stored_claims_) {
             if (!books_.rows.contains(name)) books_.complain("COMMIT was claimed for " + name);
         }
@@ -122,6 +127,15 @@ void Client::check_unit(const Unit& unit) {
                         unit.expected + "\": " + describe());
         return;
     }
+    if (whole && !unit.sets.empty()) {
+        if (unit.block == 0) {
+            setting_ = unit.sets;
+            setting_is_sure_ = true;
+        } else {
+            setting_block_ = unit.block;
+            block_setting_ = unit.sets;
+        }
+    }
     if (!whole || unit.insert.empty()) return;
     if (unit.block == 0) {
         if (!books_.rows.contains(unit.insert)) {
@@ -132,6 +146,14 @@ void Client::check_unit(const Unit& unit) {
     }
 }
 
+void Client::check_setting(const Unit& unit, const std::string& shown) {
+    if (!setting_is_sure_) return;
+    const bool of_block = unit.block != 0 && unit.block == setting_block_;
+    const std::string& expected = of_block ? block_setting_ : setting_;
+    if (shown == (expected == "none" ? "" : expected)) return;
+    books_.complain("application_name is " + shown + ", not " + expected + ": " + describe());
+}
+
 void Client::check_row(std::string_view body) {
     // Int16 of columns, Int32 of length, the value.
     const std::string tag(body.substr(std::min<std::size_t>(6, body.size())));
@@ -139,6 +161,9 @@ void Client::check_row(std::string_view body) {
         return books_.complain("somebody else's row, " + tag + ": " + describe());
     }
     const auto unit = static_cast<std::size_t>(std::stoul(tag.substr(tag.find('u') + 1)));
+    if (const auto sign = tag.find('='); sign != tag.npos) {
+        check_setting(units_[unit], tag.substr(sign + 1));
+    }
     if (tag.ends_with("u0n0")) return;
     int least = 0;
     int most = 0;

@@ -251,9 +251,14 @@ void FakePostgres::end_work() {
 void FakePostgres::commit() {
     for (const std::string& row : pending_rows_) books_.on_commit(row);
     pending_rows_.clear();
+    if (setting_pending_) setting_ = *setting_pending_;
+    setting_pending_.reset();
 }
 
-void FakePostgres::roll_back() { pending_rows_.clear(); }
+void FakePostgres::roll_back() {
+    pending_rows_.clear();
+    setting_pending_.reset();
+}
 
 void FakePostgres::ready() {
     append_ready_for_query(held_, block_ == Block::none   ? TransactionStatus::idle
@@ -305,8 +310,13 @@ void FakePostgres::flush() {
 
 void FakePostgres::check_owner(const std::string& tag) {
     const std::string who = session_of(tag);
-    if (who.empty() || dirt_.empty() || session_of(dirt_) == who) return;
-    books_.complain(tag + " ran on the state of " + dirt_);
+    if (who.empty()) return;
+    if (!dirt_.empty() && session_of(dirt_) != who) {
+        books_.complain(tag + " ran on the state of " + dirt_);
+    }
+    if (!setting().empty() && session_of(setting()) != who) {
+        books_.complain(tag + " ran with the setting of " + setting());
+    }
 }
 
 }  // namespace pgb::sim

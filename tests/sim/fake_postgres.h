@@ -21,7 +21,8 @@ namespace pgb::sim {
 /// It understands a handful of texts only; `TAG` is who sent them (books.h):
 ///   select 'TAG' | select pg_sleep(1), 'TAG' | select 1/0, 'TAG' | select leaves('TAG')
 ///   insert into t values ('TAG') | copy t from stdin -- TAG | copy t to stdout -- TAG
-///   set application_name = 'TAG' | discard all | the transaction statements
+///   set application_name = 'TAG' | select shows('TAG') | reset all | discard all
+///   the transaction statements, and what the proxy itself says to set up settings
 class FakePostgres {
 public:
     FakePostgres(Books& books, Dice& dice) : books_(books), dice_(dice) {}
@@ -92,6 +93,10 @@ private:
     void complete(std::string_view tag);
     void send_row(std::string_view value);
     void flush();
+    bool execute_setting(const std::string& statement, bool& known);
+    [[nodiscard]] const std::string& setting() const {
+        return setting_pending_ ? *setting_pending_ : setting_;
+    }
     void check_owner(const std::string& tag);
 
     Books& books_;
@@ -107,6 +112,8 @@ private:
     std::map<std::string, std::string> portals_;
     std::vector<std::string> pending_rows_;
     std::string dirt_;
+    std::string setting_;  // the tag of the SET in force
+    std::optional<std::string> setting_pending_;
     std::string copy_tag_;
     Mode mode_ = Mode::reading;
     Block block_ = Block::none;

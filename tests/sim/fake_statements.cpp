@@ -52,7 +52,7 @@ bool FakePostgres::execute(const std::string& statement, bool simple) {
     if (statement.starts_with("select")) {
         if (statement.find("leaves") != statement.npos) dirt_ = tag;
         if (simple) append_text_row_description(held_, {"value"});
-        send_row(tag);
+        send_row(statement.find("shows") != statement.npos ? tag + "=" + setting() : tag);
         complete("SELECT 1");
         return true;
     }
@@ -79,17 +79,15 @@ bool FakePostgres::execute(const std::string& statement, bool simple) {
         complete("COPY 1");
         return true;
     }
-    if (statement.starts_with("set ")) {
-        dirt_ = tag;
-        complete("SET");
-        return true;
-    }
+    const bool set = execute_setting(statement, known);
+    if (known) return set;
     if (statement == "discard all" || statement == "DISCARD ALL") {
         if (block_ != Block::none || !pending_rows_.empty()) {
             fail("25001", "DISCARD ALL cannot run inside a transaction block");
             return false;
         }
         dirt_.clear();
+        setting_.clear();
         statements_.clear();
         portals_.clear();
         complete("DISCARD ALL");
@@ -98,6 +96,25 @@ bool FakePostgres::execute(const std::string& statement, bool simple) {
     books_.complain("a text that no client sends reached a server: " + statement);
     fail("42601", "syntax error");
     return false;
+}
+
+// SET and RESET, and now and then no more of what once was set.
+bool FakePostgres::execute_setting(const std::string& statement, bool& known) {
+    const bool own = statement.starts_with("SET ");
+    if (own || statement.starts_with("set ")) {
+        known = true;
+        if (own && dice_.once_in(30)) {
+            fail("22023", "invalid value");
+            return false;
+        }
+        setting_pending_ = tag_of(statement);
+        complete("SET");
+    } else if (statement == "RESET ALL" || statement == "reset all") {
+        known = true;
+        setting_pending_ = "";
+        complete("RESET");
+    }
+    return true;
 }
 
 bool FakePostgres::execute_verb(const std::string& statement, bool& known) {

@@ -24,7 +24,7 @@ constexpr Duration kOrphanHold = std::chrono::seconds(3);
 World::World(const Settings& settings)
     : settings_(settings),
       dice_(settings.seed),
-      tables_{frontend_heads(4096), backend_heads(4096)},
+      tables_{frontend_heads(4096), backend_heads(4096), &tracking_},
       pool_(pool_settings(settings),
             {{.concurrency = settings.concurrency, .pinned_max = settings.pool_size - 1}}),
       rules_{.holder_idle = std::chrono::seconds(2),

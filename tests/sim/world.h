@@ -134,6 +134,7 @@ private:
     Settings settings_;
     Dice dice_;
     Books books_;
+    StateTracking tracking_;
     SessionTables tables_;
     Instant now_{std::chrono::seconds(1)};
     Gate gate_;

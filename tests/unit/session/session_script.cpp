@@ -6,6 +6,7 @@
 
 #include "protocol/error_response.h"
 #include "protocol/rows.h"
+#include "protocol/startup.h"
 #include "protocol/writer.h"
 
 namespace pgb::test {
@@ -52,6 +53,10 @@ std::string frontend_word(char type, std::string_view body) {
     std::string word(1, type);
     if (type == 'Z') return word + std::string(body);
     if (type == 'C') return word + "(" + name_at(body) + ")";
+    if (type == 'S' && !body.empty()) {
+        const std::string name = name_at(body);
+        return word + "(" + name + "=" + name_at(body.substr(name.size() + 1)) + ")";
+    }
     if (type != 'E' && type != 'N') return word;
     const auto fields = parse_error(body);
     if (!fields) return word + "(?)";
@@ -115,7 +120,7 @@ std::vector<std::string> script_words(const std::string& line) {
 }
 
 SessionScript::SessionScript()
-    : tables_{frontend_heads(4096), backend_heads(4096)}, session_(tables_) {}
+    : tables_{frontend_heads(4096), backend_heads(4096), &tracking_}, session_(tables_) {}
 
 std::string SessionScript::step(const std::vector<std::string>& words) {
     if (words[0] == "f") {
@@ -145,8 +150,8 @@ std::string SessionScript::step(const std::vector<std::string>& words) {
             feed();
         }
         if (words[0] == "state") {
-            static constexpr std::array<const char*, 8> kStates{
-                "idle",   "queued",   "waiting_backend", "starting",
+            static constexpr std::array<const char*, 9> kStates{
+                "idle",   "queued",   "waiting_backend", "preparing", "starting",
                 "active", "settling", "winding_up",      "closed"};
             return kStates[static_cast<std::size_t>(session_.state())];
         }
@@ -204,6 +209,10 @@ void SessionScript::backend(const std::vector<std::string>& words) {
                 append_command_complete(replies_, tag);
                 break;
             }
+            case 'S':
+                append_parameter_status(replies_, value.substr(0, value.find('=')),
+                                        value.substr(value.find('=') + 1));
+                break;
             case 'E': append_error(replies_, {.sqlstate = value, .message = "words"}); break;
             case '!':
                 append_error(replies_,
@@ -239,6 +248,13 @@ void SessionScript::event(const std::vector<std::string>& words) {
         session_.on_backend_unavailable(argument, "words");
     } else if (what == "backend" || what == "ready") {
         session_.on_backend_ready(book_, turn(), out_);
+    } else if (what == "another") {
+        book_ = {};
+        if (!argument.empty()) {
+            (void)book_.settings.apply({SettingChange::Kind::set, argument, "SET " + argument});
+        }
+    } else if (what == "reports") {
+        book_.reported.set(argument, words.at(2));
     } else if (what == "pin") {
         if (argument == "ok") {
             session_.on_pin_granted(turn(), out_);

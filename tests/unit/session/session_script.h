@@ -25,6 +25,7 @@ private:
     [[nodiscard]] std::string collect();
     [[nodiscard]] Turn turn() const { return {now_, contended_}; }
 
+    StateTracking tracking_;
     SessionTables tables_;
     Session session_;
     Outbox out_;

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace pgb {
+
+/// Values of parameters as ParameterStatus reports them: those in force on a backend, or those that
+/// a frontend was told. Bounded: a server reports some fifteen names; more than kBytesMax of them
+/// are not kept.
+class ReportedValues {
+public:
+    static constexpr std::size_t kBytesMax = 16384;
+
+    /// True when the value is new; also when it can't be kept.
+    bool set(std::string_view name, std::string_view value);
+    [[nodiscard]] std::optional<std::string_view> value(std::string_view name) const;
+    [[nodiscard]] bool empty() const { return packed_.empty(); }
+    /// The same values in the same order; the order is that of the greeting, so that what differs
+    /// by nothing else is rare.
+    bool operator==(const ReportedValues& other) const = default;
+
+    /// Calls `visit(name, value)` for each.
+    template <typename Visit>
+    void for_each(Visit visit) const {
+        for (std::string_view rest = packed_; !rest.empty();) {
+            const Entry entry = front(rest);
+            visit(entry.name, entry.value);
+            rest.remove_prefix(entry.size);
+        }
+    }
+
+private:
+    struct Entry {
+        std::string_view name;
+        std::string_view value;
+        std::size_t size = 0;  // with both NULs
+    };
+    static Entry front(std::string_view rest);
+
+    std::string packed_;  // name NUL value NUL
+};
+
+}  // namespace pgb
