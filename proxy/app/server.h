@@ -63,6 +63,7 @@ public:
     [[nodiscard]] Outbox& outbox() { return outbox_; }
     [[nodiscard]] std::span<char> read_buffer() { return read_buffer_; }
     [[nodiscard]] const SessionTables& tables() const { return tables_; }
+    [[nodiscard]] StatementRegistry& statements() { return statements_; }
     [[nodiscard]] BackendConnector& connector() { return *connector_; }
     [[nodiscard]] CancelSender& cancel_sender() { return cancel_sender_; }
     [[nodiscard]] CancelKeys& cancel_keys() { return cancel_keys_; }
@@ -126,6 +127,7 @@ private:
     const config::Config& config_;
     config::Classifier classifier_;
     SessionTables tables_;
+    StatementRegistry statements_;
     Gate gate_;
     CancelKeys cancel_keys_;
     CancelSender cancel_sender_;

@@ -7,7 +7,6 @@ namespace pgb {
 namespace {
 
 constexpr std::string_view kSavepointStatement = "pgb_savepoint";
-constexpr std::string_view kMissingStatement = "pgb_no_such_statement";
 constexpr std::string_view kBarrierStatement = "pgb_barrier";
 
 std::string begin_statement(std::uint8_t modes_index) {
@@ -37,6 +36,8 @@ void append_query(std::string& out, ReplyLedger& ledger, std::string_view text) 
 }
 
 }  // namespace
+
+bool looks_own(std::string_view name) { return name.substr(0, 4) == "pgb_"; }
 
 bool append_begin(std::string& out, ReplyLedger& ledger, const VirtualBlock& block,
                   const BackendBook& book) {

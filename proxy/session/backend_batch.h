@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "protocol/transaction_statement.h"
+#include "proxy/session/backend_statements.h"
 #include "proxy/session/reply_ledger.h"
 #include "proxy/session/virtual_block.h"
 
@@ -15,7 +16,14 @@ namespace pgb {
 struct BackendBook {
     /// Bit i: the statement `pgb_begin_<i>` is prepared, for TransactionModes::from_index(i).
     std::uint64_t begin_prepared = 0;
+    BackendStatements statements;
 };
+
+/// A name that no statement on a backend ever has.
+inline constexpr std::string_view kMissingStatement = "pgb_no_such_statement";
+
+/// Whether a name could be one of the proxy's own on a backend.
+[[nodiscard]] bool looks_own(std::string_view name);
 
 // Batches of the proxy's own. Each appends its bytes to `out` and owes their replies to `ledger`;
 // none uses the unnamed statement, which belongs to the frontend.

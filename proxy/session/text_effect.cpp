@@ -97,6 +97,7 @@ public:
         }
         effect_.several = statements > 1;
         effect_.discards_all = statements == 1 && discards_all;
+        if (effect_.discards_all) effect_.drops_all_statements = true;
         if (broken_) effect_.resets = true;
         return effect_;
     }
@@ -127,6 +128,9 @@ private:
         advance();
         bool discards_all = false;
         bool declares = false;
+        if (first.is("execute") || first.is("deallocate") || first.is("prepare")) {
+            effect_.names_statement = true;
+        }
         sets_ = first.is("set");
         updates_ = updates_ || first.is("update");
         if (sets_) {
@@ -144,6 +148,7 @@ private:
             discards_all = token_.is("all");
         } else if (first.is("deallocate")) {
             effect_.forgets_statements = true;
+            read_deallocate();
         } else if (!is_any(first, kPlainStatements) && !is_other(first, '(')) {
             effect_.resets = true;
         }
@@ -152,6 +157,15 @@ private:
             advance();
         }
         return discards_all;
+    }
+
+    // PREPARE is a word that may be left out, and a name.
+    void read_deallocate() {
+        if (token_.is("prepare")) {
+            advance();
+            if (at_end()) return;
+        }
+        if (token_.is("all")) effect_.drops_all_statements = true;
     }
 
     // PREPARE TRANSACTION 'name' ends a block; `transaction` may be a statement's name, too.

@@ -135,6 +135,7 @@ private:
     Dice dice_;
     Books books_;
     SessionTables tables_;
+    StatementRegistry statements_;
     Instant now_{std::chrono::seconds(1)};
     Gate gate_;
     LaneId lane_{};

@@ -26,6 +26,7 @@ private:
     [[nodiscard]] Turn turn() const { return {now_, contended_}; }
 
     SessionTables tables_;
+    StatementRegistry statements_;
     Session session_;
     Outbox out_;
     BackendBook book_;
