@@ -165,7 +165,11 @@ bool Session::admit_effect(const TextEffect& effect, Outbox& out) {
         lease_.discard_all_sent = false;
     }
     if (effect.resets) lease_.reset_needed = true;
-    if (effect.forgets_statements) book_->begin_prepared = 0;
+    if (effect.forgets_statements) {
+        book_->begin_prepared = 0;
+        // Prepared ahead of this text, and dropped by it.
+        lease_.begin_prepares = false;
+    }
     if (effect.discards_all) lease_.discard_all_sent = true;
     return true;
 }

@@ -10,7 +10,9 @@
 
 namespace pgb {
 
-StatementWire Session::wire(Outbox& out) { return {*book_, ledger_, out, lease_.sync_points}; }
+StatementWire Session::wire(Outbox& out) {
+    return {*book_, ledger_, out, lease_.sync_points, status_ == TransactionStatus::failed};
+}
 
 // Carries out what has become of a message. False: it waits.
 bool Session::pass_on(Passage passage, const Frame& frame, Owed owed, Outbox& out) {
@@ -88,10 +90,7 @@ bool Session::lent_bind(const Frame& frame, Outbox& out) {
     if (facts != nullptr && !ledger_.skipping()) {
         if (facts->verb != TransactionVerb::none && !admit_verb(facts->verb)) return false;
         if (!admit_effect(facts->effect, out)) return false;
-        if (bind.portal.empty()) {
-            lease_.drops_statements = facts->effect.drops_all_statements;
-            lease_.deallocates = facts->target.name;
-        }
+        note_portal(bind.portal, *facts);
     }
     Passage passage = Passage::as_it_is;
     if (bind.names_complete) {
@@ -112,17 +111,28 @@ bool Session::lent_describe(const Frame& frame, Outbox& out) {
     return pass_on(statements_.describe(target, to), frame, Owed::describe_statement, out);
 }
 
+void Session::note_portal(std::string_view portal, const StatementFacts& facts) {
+    std::erase_if(lease_.portal_drops,
+                  [portal](const PortalDrops& drops) { return drops.portal == portal; });
+    if (!facts.effect.drops_all_statements && facts.target.name.empty()) return;
+    lease_.portal_drops.push_back(
+        {std::string(portal), facts.effect.drops_all_statements, facts.target.name});
+}
+
 bool Session::lent_execute(const Frame& frame, Outbox& out) {
-    const ExecuteRequest execute = parse_execute(frame.body(), frame.body_is_whole());
     Note note = Note::none;
-    if (execute.portal.empty() && (lease_.drops_statements || !lease_.deallocates.empty())) {
+    if (!lease_.portal_drops.empty()) {
+        const ExecuteRequest execute = parse_execute(frame.body(), frame.body_is_whole());
         StatementWire to = wire(out);
-        SessionStatements::Drops drops{.all = lease_.drops_statements};
-        if (!lease_.deallocates.empty() && statements_.knows(lease_.deallocates)) {
-            if (statements_.hand_over(lease_.deallocates, true, to) == Passage::wait) return false;
-            drops.given = lease_.deallocates;
+        for (const PortalDrops& portal : lease_.portal_drops) {
+            if (portal.portal != execute.portal) continue;
+            SessionStatements::Drops drops{.all = portal.all};
+            if (!portal.all && statements_.knows(portal.name)) {
+                if (statements_.hand_over(portal.name, true, to) == Passage::wait) return false;
+                drops.given = portal.name;
+            }
+            note = statements_.execute(drops, to);
         }
-        note = statements_.execute(drops, to);
     }
     forward(frame, Owed::execute, out, note);
     return true;

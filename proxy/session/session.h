@@ -43,6 +43,13 @@ struct SessionTables {
     HeadTable backend;
 };
 
+/// A portal whose statement is DEALLOCATE or DISCARD ALL.
+struct PortalDrops {
+    std::string portal;
+    bool all = false;
+    std::string name;  ///< of the statement, if not all
+};
+
 /// What is true of one lease of a backend, from on_backend_ready() to its end; a new one starts
 /// with these values.
 struct Lease {
@@ -54,17 +61,16 @@ struct Lease {
     bool discard_all_sent = false;  ///< the frontend itself cleaned it, if error_seen is false
     bool error_seen = false;
     bool cancel_in_flight = false;
-    bool cancel_unsure = false;     ///< a cancel may still hit whatever this backend does
-    bool begin_prepares = false;    ///< the next own ParseComplete confirms a BEGIN statement
-    bool unnamed_unbound = false;   ///< an unnamed statement too long to be made again elsewhere
-                                    ///< was not bound yet: a later batch may want it
-    bool unnamed_kept = false;      ///< it is of an earlier batch, for which the backend was kept
-    bool drops_statements = false;  ///< the unnamed portal holds DEALLOCATE ALL or DISCARD ALL
-    std::string deallocates;        ///< the unnamed portal holds DEALLOCATE of this statement
-    bool flushed = false;           ///< the proxy asked for held replies; once is enough
-    bool aborted = false;           ///< the batch of a frontend that has gone was ended
-    bool muted = false;             ///< what the backend says from here on is about that
-    std::uint32_t sync_points = 0;  ///< forwarded since the permit was granted
+    bool cancel_unsure = false;    ///< a cancel may still hit whatever this backend does
+    bool begin_prepares = false;   ///< the next own ParseComplete confirms a BEGIN statement
+    bool unnamed_unbound = false;  ///< an unnamed statement too long to be made again elsewhere
+                                   ///< was not bound yet: a later batch may want it
+    bool unnamed_kept = false;     ///< it is of an earlier batch, for which the backend was kept
+    std::vector<PortalDrops> portal_drops;  ///< portals that drop statements when they run
+    bool flushed = false;                   ///< the proxy asked for held replies; once is enough
+    bool aborted = false;                   ///< the batch of a frontend that has gone was ended
+    bool muted = false;                     ///< what the backend says from here on is about that
+    std::uint32_t sync_points = 0;          ///< forwarded since the permit was granted
     Instant granted_at;
     Instant cancelled_at = Instant::never();  ///< when the proxy itself cancelled
     Instant cancel_again_at = Instant::never();
@@ -178,6 +184,7 @@ private:
     bool admit_effect(const TextEffect& effect, Outbox& out);
     bool admit_verb(TransactionVerb verb);
     bool pass_on(Passage passage, const Frame& frame, Owed owed, Outbox& out);
+    void note_portal(std::string_view portal, const StatementFacts& facts);
     bool admit_target(const StatementTarget& target, Outbox& out);
     [[nodiscard]] StatementWire wire(Outbox& out);
 

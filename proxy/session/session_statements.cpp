@@ -13,9 +13,40 @@ namespace {
 constexpr std::string_view kFlush("H\0\0\0\4", 5);
 // PostgreSQL looks at one byte less than NAMEDATALEN of a name. A longer one is left to it.
 constexpr std::size_t kNameMax = 63;
+// A pipeline longer than this may see a number in an error's text.
+constexpr std::size_t kBoundEarlyMax = 256;
 
 std::string no_such_statement(std::string_view name) {
     return "prepared statement \"" + std::string(name) + "\" does not exist";
+}
+
+std::size_t parameters_of(const SharedStatement& statement) {
+    return statement.types.size() / sizeof(std::uint32_t);
+}
+
+// Without rows and parameters, and refused by PostgreSQL's Parse in a failed block.
+bool is_bare(const StatementFacts& facts) {
+    if (facts.effect.drops_all_statements || !facts.target.name.empty()) return true;
+    switch (facts.verb) {
+        case TransactionVerb::begin:
+        case TransactionVerb::start_transaction:
+        case TransactionVerb::savepoint:
+        case TransactionVerb::release:
+        case TransactionVerb::set_transaction:
+        case TransactionVerb::commit_prepared:
+        case TransactionVerb::rollback_prepared: return true;
+        case TransactionVerb::none:
+        case TransactionVerb::empty:
+        case TransactionVerb::commit:
+        case TransactionVerb::end_:
+        case TransactionVerb::rollback:
+        case TransactionVerb::abort_:
+        case TransactionVerb::commit_and_chain:
+        case TransactionVerb::rollback_and_chain:
+        case TransactionVerb::rollback_to:
+        case TransactionVerb::prepare_transaction: return false;
+    }
+    return false;
 }
 
 // A message whose body goes on behind what is written here.
@@ -132,8 +163,23 @@ Passage SessionStatements::parse_unnamed(const Frame& frame, const StatementFact
 Passage SessionStatements::bind(const Frame& frame, const BindRequest& bind, StatementWire& wire) {
     if (wire.ledger.skipping()) return Passage::as_it_is;
     if (bind.statement.empty()) return ready_unnamed(wire);
+    const Found found = look_up(bind.statement, wire.batch);
+    if (found.unsettled) return Passage::wait;
+    if (found.statement != nullptr && found.statement->rows != kUnknownRows && !bind.truncated &&
+        bind.well_formed() && bind.parameter_count != parameters_of(*found.statement)) {
+        // PostgreSQL's complaint has the statement's name in it, and comes before any other.
+        return refuse(sqlstate::kProtocolViolation,
+                      "bind message supplies " + std::to_string(bind.parameter_count) +
+                          " parameters, but prepared statement \"" + std::string(bind.statement) +
+                          "\" requires " + std::to_string(parameters_of(*found.statement)),
+                      wire);
+    }
     const Prepared prepared = prepare(bind.statement, wire);
     if (prepared.passage != Passage::sent) return prepared.passage;
+    if (found.pending != nullptr) {
+        if (bound_early_.size() >= kBoundEarlyMax) bound_early_.clear();
+        bound_early_.emplace_back(prepared.number, bind.statement);
+    }
     // Head and names are new; the values behind them are passed on as they are.
     const std::string name = statement_name(prepared.number);
     std::string& head = wire.out.scratch();
@@ -150,7 +196,11 @@ Passage SessionStatements::bind(const Frame& frame, const BindRequest& bind, Sta
 Passage SessionStatements::describe(const TargetRequest& describe, StatementWire& wire) {
     if (wire.ledger.skipping()) return Passage::as_it_is;
     if (describe.name.empty()) return ready_unnamed(wire);
-    const Prepared prepared = prepare(describe.name, wire);
+    const Found found = look_up(describe.name, wire.batch);
+    const bool likeness = !found.unsettled && found.statement != nullptr && wire.in_failed_block &&
+                          found.statement->rows == kNoRows;
+    const Prepared prepared =
+        likeness ? prepare_likeness(*found.statement, wire) : prepare(describe.name, wire);
     if (prepared.passage != Passage::sent) return prepared.passage;
     std::string& message = wire.out.scratch();
     MessageWriter(message)
@@ -217,6 +267,8 @@ SessionStatements::Prepared SessionStatements::prepare_here(const SharedStatemen
         return {refuse(sqlstate::kFeatureNotSupported, "cached plan must not change result type",
                        wire)};
     }
+    // What comes of the batches before this one decides what may be prepared: a failed block.
+    if (wire.ledger.frontend_syncs() > 0) return {Passage::wait};
     close_retired(wire);
     const std::uint64_t number = wire.book.statements.fresh_number();
     const std::string name = statement_name(number);
@@ -236,6 +288,17 @@ SessionStatements::Prepared SessionStatements::prepare_here(const SharedStatemen
     return {has_rows ? Passage::wait : Passage::sent, number};
 }
 
+// In a failed block PostgreSQL still describes a statement without rows, but makes none. An empty
+// one with the same parameters may be made even there, and looks the same.
+SessionStatements::Prepared SessionStatements::prepare_likeness(const SharedStatement& statement,
+                                                                StatementWire& wire) {
+    if (wire.ledger.frontend_syncs() > 0) return {Passage::wait};
+    const std::uint64_t number = wire.book.statements.fresh_number();
+    append_own_parse(statement_name(number), {}, statement.types, wire);
+    pending_.push(PendingKind::duplicate, wire.batch).number = number;
+    return {Passage::sent, number};
+}
+
 // Makes sure that the backend's unnamed statement is this session's, or that there is none.
 Passage SessionStatements::ready_unnamed(StatementWire& wire) {
     const PendingStatement* coming = pending_.newest([](const PendingStatement& pending) {
@@ -246,6 +309,12 @@ Passage SessionStatements::ready_unnamed(StatementWire& wire) {
     const std::uint64_t there = coming != nullptr ? coming->number : wire.book.statements.unnamed;
     if (mine.token == there) return Passage::as_it_is;
     std::string& own = wire.out.scratch();
+    if (wire.in_failed_block && mine.token != 0 && is_bare(mine.facts)) {
+        // What PostgreSQL says of it in a failed block, it says of an empty statement, too.
+        append_own_parse({}, {}, {}, wire);
+        pending_.push(PendingKind::unnamed_again, wire.batch).number = registry_.fresh_token();
+        return Passage::as_it_is;
+    }
     if (mine.token == 0 || mine.message.empty()) {
         append_own_close(own, wire.ledger, {});
         pending_.push(PendingKind::unnamed_foreign, wire.batch);

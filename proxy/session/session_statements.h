@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "protocol/framer.h"
 #include "protocol/request.h"
@@ -24,7 +26,8 @@ struct StatementWire {
     BackendBook& book;
     ReplyLedger& ledger;
     Outbox& out;
-    std::uint32_t batch = 0;  ///< sync points sent on this lease
+    std::uint32_t batch = 0;       ///< sync points sent on this lease
+    bool in_failed_block = false;  ///< as of the last ReadyForQuery
 };
 
 /// What became of a message that names a statement.
@@ -144,6 +147,7 @@ private:
     [[nodiscard]] Found look_up(std::string_view name, std::uint32_t batch) const;
     Prepared prepare(std::string_view name, StatementWire& wire);
     Prepared prepare_here(const SharedStatement& statement, StatementWire& wire);
+    Prepared prepare_likeness(const SharedStatement& statement, StatementWire& wire);
     Passage ready_unnamed(StatementWire& wire);
     Passage parse_unnamed(const Frame& frame, const StatementFacts& facts, StatementWire& wire);
     void append_own_parse(std::string_view name, std::string_view text, std::string_view types,
@@ -162,6 +166,8 @@ private:
     PendingStatements pending_;
     ShapeReader shape_;
     std::uint64_t settings_ = 0;
+    // Bound before their Parse was answered, for an error that has the number in it.
+    std::vector<std::pair<std::uint64_t, std::string>> bound_early_;
     StatementId changed_ = 0;  // prepared just now, with other rows than it had
 };
 

@@ -41,6 +41,8 @@ void Session::settle(const Turn& turn, Outbox& out) {
     std::string& own = out.scratch();
     if (status_ != TransactionStatus::idle) {
         append_rollback(own, ledger_);
+        // Any Query drops it.
+        book_->statements.unnamed = 0;
         own_work_ = OwnWork::rollback;
     } else if (lease_.cancel_in_flight) {
         // Its connection closes or times out by itself.

@@ -17,6 +17,9 @@ std::string_view SessionStatements::on_error() {
 }
 
 std::string_view SessionStatements::name_of(std::uint64_t number, BackendBook& book) const {
+    for (const auto& [early, name] : bound_early_) {
+        if (early == number) return name;
+    }
     const PendingStatement* coming = pending_.newest(
         [number](const PendingStatement& pending) { return pending.number == number; });
     if (coming != nullptr && coming->kind == PendingKind::parse) return coming->name;
@@ -149,6 +152,7 @@ void SessionStatements::end_lease() {
     pending_.clear();
     unnamed_.forget_sent();
     changed_ = 0;
+    bound_early_.clear();
 }
 
 void SessionStatements::drop_name(std::string_view name) {
