@@ -23,7 +23,7 @@ FrontendConnection::FrontendConnection(Server& server, std::uint64_t id, int fd,
                                        const DoorFacts& door, std::string peer)
     : server_(server),
       socket_(server.loop(), fd, *this),
-      session_(server.tables()),
+      session_(server.tables(), server.statements()),
       login_(std::make_unique<Login>()),
       door_(door),
       peer_(std::move(peer)),

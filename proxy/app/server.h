@@ -65,6 +65,7 @@ public:
     [[nodiscard]] std::span<char> read_buffer() { return read_buffer_; }
     [[nodiscard]] SpareBuffers& spare_buffers() { return spare_buffers_; }
     [[nodiscard]] const SessionTables& tables() const { return tables_; }
+    [[nodiscard]] StatementRegistry& statements() { return statements_; }
     [[nodiscard]] BackendConnector& connector() { return *connector_; }
     [[nodiscard]] CancelSender& cancel_sender() { return cancel_sender_; }
     [[nodiscard]] CancelKeys& cancel_keys() { return cancel_keys_; }
@@ -129,6 +130,7 @@ private:
     config::Classifier classifier_;
     StateTracking tracking_;
     SessionTables tables_;
+    StatementRegistry statements_;
     Gate gate_;
     CancelKeys cancel_keys_;
     CancelSender cancel_sender_;

@@ -7,7 +7,6 @@ namespace pgb {
 namespace {
 
 constexpr std::string_view kSavepointStatement = "pgb_savepoint";
-constexpr std::string_view kMissingStatement = "pgb_no_such_statement";
 constexpr std::string_view kBarrierStatement = "pgb_barrier";
 constexpr std::string_view kSettingStatement = "pgb_setting";
 constexpr std::string_view kLocksStatement = "pgb_locks";
@@ -51,6 +50,8 @@ void append_statement(std::string& out, ReplyLedger& ledger, std::string_view na
 }
 
 }  // namespace
+
+bool looks_own(std::string_view name) { return name.substr(0, 4) == "pgb_"; }
 
 bool append_begin(std::string& out, ReplyLedger& ledger, const VirtualBlock& block,
                   const BackendBook& book) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "protocol/transaction_statement.h"
+#include "proxy/session/backend_statements.h"
 #include "proxy/session/reply_ledger.h"
 #include "proxy/session/reported_values.h"
 #include "proxy/session/settings_book.h"
@@ -21,7 +22,14 @@ struct BackendBook {
     SettingsBook settings;
     /// The last value of each parameter that the server reports.
     ReportedValues reported;
+    BackendStatements statements;
 };
+
+/// A name that no statement on a backend ever has.
+inline constexpr std::string_view kMissingStatement = "pgb_no_such_statement";
+
+/// Whether a name could be one of the proxy's own on a backend.
+[[nodiscard]] bool looks_own(std::string_view name);
 
 // Batches of the proxy's own. Each appends its bytes to `out` and owes their replies to `ledger`;
 // none uses the unnamed statement, which belongs to the frontend.

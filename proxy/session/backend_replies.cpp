@@ -29,6 +29,9 @@ std::size_t Session::on_backend(std::string_view input, const Turn& turn, Outbox
         used += frame.bytes.size();
         if (!frame.first) {
             if (backend_rest_ == Rest::forward) out.to_frontend(frame.bytes);
+            if (backend_rest_ == Rest::shape) {
+                read_shape(frame, static_cast<BackendType>(frame.type));
+            }
         } else if (!take_reply(frame, turn, out)) {
             return input.size();
         }
@@ -55,6 +58,12 @@ bool Session::take_reply(const Frame& frame, const Turn& turn, Outbox& out) {
         if (!journal_.empty()) journal_.on_tag(Cursor(frame.body()).cstring());
         if (own_work_ == OwnWork::ask_locks) note_lock_answer(Cursor(frame.body()).cstring());
     }
+    if (ruling == Ruling::swallow &&
+        (*type == BackendType::parameter_description || *type == BackendType::row_description)) {
+        read_shape(frame, *type);
+        return true;
+    }
+    statements_.on_noted(ledger_.take_noted(), *book_);
     if (*type == BackendType::ready_for_query) {
         take_ready(frame, ruling, out);
         return true;
@@ -74,6 +83,16 @@ void Session::note_own_reply(BackendType type) {
     block_.leave();
     status_ = TransactionStatus::in_block;
     state_ = SessionState::active;
+}
+
+// Only the proxy's own Describes are answered by these and swallowed. What the answer tells is
+// complete with its last piece.
+void Session::read_shape(const Frame& frame, BackendType type) {
+    statements_.read_shape(frame.type, frame.first, frame.bytes);
+    backend_rest_ = Rest::shape;
+    if (frame.last && type == BackendType::row_description) {
+        statements_.on_noted(ledger_.take_noted(), *book_);
+    }
 }
 
 void Session::deliver(const Frame& frame, Ruling ruling, Outbox& out) {
@@ -112,13 +131,30 @@ bool Session::take_error(const Frame& frame, const Turn& turn, Outbox& out) {
     if (own_work_ == OwnWork::prepare) return prepare_failed(frame, out);
     lease_.error_seen = true;
     if (!journal_.empty()) journal_.on_error();
+    std::string_view instead;
+    if (ledger_.next_is_noted()) instead = statements_.on_error();
+    if (!instead.empty()) {
+        std::string& error = out.scratch();
+        error = instead;
+        if (!lease_.muted) out.to_frontend(error);
+    }
     const Ruling ruling = ledger_.on_reply(BackendType::error_response);
+    statements_.on_noted(ledger_.take_noted(), *book_);
+    if (!instead.empty()) return true;
     if (ruling == Ruling::unexpected) {
         distrust_backend(turn, out);
         return false;
     }
     if (ruling == Ruling::forward) {
-        deliver(frame, ruling, out);
+        std::string words;
+        if (frame.whole()) words = statements_.in_client_words(frame.body(), *book_);
+        if (words.empty() || lease_.muted) {
+            deliver(frame, ruling, out);
+        } else {
+            std::string& error = out.scratch();
+            error.swap(words);
+            out.to_frontend(error);
+        }
         return true;
     }
     if (state_ == SessionState::starting) {

@@ -61,7 +61,7 @@ void Session::follow(TransactionVerb verb, std::string_view savepoint,
     }
 }
 
-bool Session::lent_execute(const Frame& frame, Outbox& out) {
+bool Session::follow_execute(const Frame& frame, Outbox& out) {
     const ExecuteRequest execute = parse_execute(frame.body(), frame.body_is_whole());
     const StatementEffect* effect = effects_.of_portal(execute.portal);
     if (effect == nullptr) return true;

@@ -10,10 +10,6 @@ namespace pgb {
 
 namespace {
 
-// Longer than any driver's BEGIN with all its modes and a comment; what is kept for an idle session
-// must be small.
-constexpr std::size_t kLocalTextMax = 512;
-
 bool ends_failed_block(TransactionVerb verb) {
     switch (verb) {
         case TransactionVerb::commit:
@@ -120,10 +116,15 @@ bool Session::ask(bool pins, Outbox& out) {
     return false;
 }
 
-bool Session::ask_for_text(std::string_view name, std::string_view text, bool whole, Outbox& out) {
+bool Session::ask_for_text(std::string_view text, bool whole, Outbox& out) {
     judged_ = judge(text, whole);
     aim_.reset();
-    return ask(judged_->pins || !name.empty(), out);
+    return ask(judged_->pins, out);
+}
+
+bool Session::ask_for_statement(std::string_view name, Outbox& out) {
+    const StatementFacts* facts = statements_.facts(name);
+    return ask(facts != nullptr && facts->does.text.pins, out);
 }
 
 bool Session::refuse(const Frame& frame, Outbox& out) {
@@ -134,8 +135,9 @@ bool Session::refuse(const Frame& frame, Outbox& out) {
     aim_.reset();
     if (pin_reserved_ && pins_ == 0) drop_pin(out);
     const bool is_query = frame.type == static_cast<char>(FrontendType::query);
-    if (frame.type == static_cast<char>(FrontendType::bind) && local_statement_ &&
-        begins_block(local_statement_->verb)) {
+    const StatementFacts* unnamed = local_statement({});
+    if (frame.type == static_cast<char>(FrontendType::bind) && unnamed != nullptr &&
+        begins_block(unnamed->verb)) {
         // A BEGIN bound in a way that only a server can do: it never got to be, so nothing behind
         // it may run as if it had not been sent.
         block_.fail();
@@ -182,8 +184,7 @@ bool Session::idle_query(const Frame& frame, Outbox& out) {
         return true;
     }
     // As in PostgreSQL, whatever becomes of the text.
-    local_statement_.reset();
-    unnamed_stale_ = true;
+    statements_.drop_unnamed();
     const TransactionStatement statement =
         frame.body_is_whole() ? parse_transaction_statement(query.text) : TransactionStatement{};
     if (untold_failure(statement)) {
@@ -203,9 +204,44 @@ bool Session::idle_query(const Frame& frame, Outbox& out) {
         answer(reply, out);
         return true;
     }
-    const bool taken = ask_for_text({}, query.text, frame.body_is_whole(), out);
+    if (frame.body_is_whole() && drop_statements(query.text, reply)) {
+        answer(reply, out);
+        return true;
+    }
+    const bool taken = ask_for_text(query.text, frame.body_is_whole(), out);
     aim_at_undone(query.text);
     return taken;
+}
+
+// DEALLOCATE and DISCARD ALL of a session that keeps no backend and is in no block: all that they
+// are about is here.
+bool Session::drop_statements(std::string_view text, std::string& reply) {
+    if (has_backend_ || block_.state() != VirtualBlock::State::none) return false;
+    const StatementTarget target = read_statement_target(text);
+    if (!target.alone) return false;
+    switch (target.kind) {
+        case StatementTarget::Kind::none:
+        case StatementTarget::Kind::prepare:
+        case StatementTarget::Kind::execute: return false;
+        case StatementTarget::Kind::deallocate_all:
+            statements_.drop_names();
+            append_command_complete(reply, "DEALLOCATE ALL");
+            return true;
+        case StatementTarget::Kind::discard_all:
+            // With settings PostgreSQL has the parameters to tell that return to their start.
+            if (!settings_.empty()) return false;
+            statements_.drop_names();
+            append_command_complete(reply, "DISCARD ALL");
+            return true;
+        case StatementTarget::Kind::deallocate: break;
+    }
+    if (statements_.knows(target.name)) {
+        statements_.drop_name(target.name);
+        append_command_complete(reply, "DEALLOCATE");
+    } else {
+        append_not_in_failed_block(target.name, reply);
+    }
+    return true;
 }
 
 bool Session::idle_parse(const Frame& frame, Outbox& out) {
@@ -217,10 +253,7 @@ bool Session::idle_parse(const Frame& frame, Outbox& out) {
         return true;
     }
     // PostgreSQL drops the unnamed statement first, whatever becomes of the new one.
-    if (parse.name.empty()) {
-        local_statement_.reset();
-        unnamed_stale_ = true;
-    }
+    if (parse.name.empty()) statements_.drop_unnamed();
     const TransactionStatement statement =
         frame.body_is_whole() ? parse_transaction_statement(parse.text) : TransactionStatement{};
     const bool failed = block_.state() == VirtualBlock::State::failed;
@@ -237,8 +270,9 @@ bool Session::idle_parse(const Frame& frame, Outbox& out) {
         return true;
     }
     if (parse.name.empty() && parse.parameter_type_count == 0 &&
-        parse.text.size() <= kLocalTextMax && block_.is_local(statement, parse.text)) {
-        local_statement_.emplace(statement, parse.text);
+        parse.text.size() <= StatementFacts::kLocalTextMax &&
+        block_.is_local(statement, parse.text)) {
+        statements_.set_unnamed(frame.bytes, {statement, {}});
         append_parse_complete(reply);
         out.to_frontend(reply);
         return true;
@@ -248,12 +282,12 @@ bool Session::idle_parse(const Frame& frame, Outbox& out) {
         fail_batch(reply, out);
         return true;
     }
-    return ask_for_text(parse.name, parse.text, frame.body_is_whole(), out);
+    return ask_for_text(parse.text, frame.body_is_whole(), out);
 }
 
 bool Session::idle_bind(const Frame& frame, Outbox& out) {
     const BindRequest bind = parse_bind(frame.body(), frame.body_is_whole());
-    const LocalStatement* statement = local_statement(bind.statement);
+    const StatementFacts* statement = local_statement(bind.statement);
     std::string& reply = out.scratch();
     const bool failed = block_.state() == VirtualBlock::State::failed;
     // In a failed block PostgreSQL binds what ends it, and not even an empty statement.
@@ -266,24 +300,23 @@ bool Session::idle_bind(const Frame& frame, Outbox& out) {
         out.to_frontend(reply);
         return true;
     }
-    if (!failed) return ask(false, out);
-    if (statement == nullptr && !may_be_prepared(bind.statement)) {
-        append_error(reply,
-                     {.sqlstate = sqlstate::kInvalidSqlStatementName,
-                      .message = bind.statement.empty()
-                                     ? "unnamed prepared statement does not exist"
-                                     : "prepared statement \"" + std::string(bind.statement) +
-                                           "\" does not exist"});
-    } else {
-        append_in_failed_block(reply);
-    }
+    if (!failed) return ask_for_statement(bind.statement, out);
+    append_not_in_failed_block(bind.statement, reply);
     fail_batch(reply, out);
     return true;
 }
 
-// Whether a backend that this session keeps could know a statement of that name.
-bool Session::may_be_prepared(std::string_view name) const {
-    return has_backend_ && (name.empty() || (pins_ & kPinNamedStatement) != 0);
+// PostgreSQL looks for the statement first. What a session made on a backend that it keeps is known
+// there only.
+void Session::append_not_in_failed_block(std::string_view name, std::string& reply) const {
+    if (statements_.knows(name) || (has_backend_ && !name.empty())) {
+        append_in_failed_block(reply);
+        return;
+    }
+    append_error(reply, {.sqlstate = sqlstate::kInvalidSqlStatementName,
+                         .message = name.empty() ? "unnamed prepared statement does not exist"
+                                                 : "prepared statement \"" + std::string(name) +
+                                                       "\" does not exist"});
 }
 
 bool Session::idle_describe(const Frame& frame, Outbox& out) {
@@ -298,7 +331,11 @@ bool Session::idle_describe(const Frame& frame, Outbox& out) {
         return true;
     }
     if (block_.state() == VirtualBlock::State::failed) {
-        append_in_failed_block(reply);
+        if (target.kind == 'S') {
+            append_not_in_failed_block(target.name, reply);
+        } else {
+            append_in_failed_block(reply);
+        }
         fail_batch(reply, out);
         return true;
     }
@@ -347,30 +384,20 @@ bool Session::idle_close(const Frame& frame, Outbox& out) {
     if (target.kind == 'P' && target.name.empty()) local_portal_.reset();
     if (target.kind == 'S') {
         if (target.name.empty()) {
-            local_statement_.reset();
-            unnamed_stale_ = true;
-        } else if (has_backend_) {
+            statements_.drop_unnamed();
+        } else if (has_backend_ && !statements_.knows(target.name)) {
             owed_closes_.emplace_back(target.name);
         }
-        remember_statement(target.name, {});
+        statements_.drop_name(target.name);
     }
     append_close_complete(reply);
     out.to_frontend(reply);
     return true;
 }
 
-const LocalStatement* Session::local_statement(std::string_view name) const {
-    if (name.empty()) return local_statement_ ? &*local_statement_ : nullptr;
-    for (const NamedVerb& named : named_verbs_) {
-        if (named.first == name) return &named.second;
-    }
-    return nullptr;
-}
-
-void Session::remember_statement(std::string_view name, const TransactionStatement& statement) {
-    std::erase_if(named_verbs_, [name](const NamedVerb& named) { return named.first == name; });
-    if (name.empty() || statement.verb == TransactionVerb::none) return;
-    named_verbs_.emplace_back(name, LocalStatement(statement, {}));
+const StatementFacts* Session::local_statement(std::string_view name) const {
+    const StatementFacts* facts = statements_.facts(name);
+    return facts != nullptr && facts->verb != TransactionVerb::none ? facts : nullptr;
 }
 
 }  // namespace pgb

@@ -67,41 +67,12 @@ bool Session::take_lent(const Frame& frame, const Turn& turn, Outbox& out) {
     if (must_wait(turn)) return false;
     if (!refusal_.empty()) return deny_pin(frame, turn, out);
     switch (*type) {
-        case FrontendType::query: {
-            const QueryRequest query = parse_query(frame.body(), frame.body_is_whole());
-            if (!lent_text(frame, {}, query.text, frame.body_is_whole(), out)) return false;
-            lease_.unnamed_parsed = lease_.unnamed_unbound = false;
-            local_statement_.reset();
-            effects_.on_close_statement({});
-            forward(frame, Owed::query, out);
-            if (state_ == SessionState::starting) lease_.first_unit_sent = true;
-            ++lease_.sync_points;
-            return true;
-        }
+        case FrontendType::query: return lent_query(frame, out);
         case FrontendType::parse: return lent_parse(frame, out);
         case FrontendType::bind: return lent_bind(frame, out);
-        case FrontendType::describe: {
-            const TargetRequest target = parse_describe(frame.body(), frame.body_is_whole());
-            if (target.kind == 'S' && target.name.empty()) guard_unnamed(out);
-            forward(frame, target.kind == 'S' ? Owed::describe_statement : Owed::describe_portal,
-                    out);
-            return true;
-        }
-        case FrontendType::execute:
-            if (!lent_execute(frame, out)) return false;
-            forward(frame, Owed::execute, out);
-            return true;
-        case FrontendType::close: {
-            const TargetRequest target = parse_close(frame.body(), frame.body_is_whole());
-            if (target.kind == 'S') {
-                remember_statement(target.name, {});
-                effects_.on_close_statement(target.name);
-            } else {
-                effects_.on_close_portal(target.name);
-            }
-            forward(frame, Owed::close, out);
-            return true;
-        }
+        case FrontendType::describe: return lent_describe(frame, out);
+        case FrontendType::execute: return lent_execute(frame, out);
+        case FrontendType::close: return lent_close(frame, out);
         case FrontendType::function_call:
             lease_.reset_needed = lease_.locks_changed = true;
             forward(frame, Owed::function_call, out);
@@ -129,14 +100,40 @@ void Session::pass(const Frame& frame, Outbox& out) {
     lease_.worked = true;
 }
 
-void Session::forward(const Frame& frame, Owed owed, Outbox& out) {
-    ledger_.owe(owed, Origin::frontend);
+void Session::forward(const Frame& frame, Owed owed, Outbox& out, Note note) {
+    ledger_.owe(owed, Origin::frontend, note);
     pass(frame, out);
     lease_.flushed = false;
 }
 
-bool Session::lent_text(const Frame& frame, std::string_view name, std::string_view text,
-                        bool whole, Outbox& out) {
+bool Session::lent_query(const Frame& frame, Outbox& out) {
+    const QueryRequest query = parse_query(frame.body(), frame.body_is_whole());
+    const TextEffect effect = judged_ ? *judged_ : judge(query.text, frame.body_is_whole());
+    judged_ = effect;
+    StatementTarget target;
+    if (effect.names_statement) target = read_statement_target(query.text);
+    const bool deallocates =
+        target.kind == StatementTarget::Kind::deallocate && statements_.knows(target.name);
+    // In a failed block it fails, and the name stays.
+    if (deallocates && !ledger_.settled() && !ledger_.unsynced()) return false;
+    if (!admit_target(target, out)) return false;
+    if (!lent_text(true, query.text, frame.body_is_whole(), out)) return false;
+    StatementWire to = wire(out);
+    SessionStatements::Drops drops{.all = effect.drops_all_statements};
+    if (deallocates && status_ != TransactionStatus::failed) {
+        if (statements_.hand_over(target.name, true, to) == Passage::wait) return false;
+        drops.given = target.name;
+    }
+    const Note note = statements_.query(drops, to);
+    lease_.unnamed_unbound = false;
+    forward(frame, Owed::query, out, note);
+    if (state_ == SessionState::starting) lease_.first_unit_sent = true;
+    ++lease_.sync_points;
+    return true;
+}
+
+// A Query runs its text at once; one that was only parsed does nothing yet.
+bool Session::lent_text(bool runs, std::string_view text, bool whole, Outbox& out) {
     const TransactionStatement statement =
         whole ? parse_transaction_statement(text) : TransactionStatement{};
     // A block begun behind other work is made virtual like any other, once that work is over;
@@ -144,9 +141,7 @@ bool Session::lent_text(const Frame& frame, std::string_view name, std::string_v
     if (begins_block(statement.verb) && !ledger_.unsynced() && !ledger_.settled()) return false;
     TextEffect effect = judged_ ? *judged_ : judge(text, whole);
     const std::vector<SettingChange>& changes = changes_of(effect, text);
-    const bool is_query = frame.type == static_cast<char>(FrontendType::query);
-    // A statement that was only parsed does nothing yet.
-    if (is_query) {
+    if (runs) {
         const Follow verdict = may_follow(changes);
         if (verdict == Follow::wait) return false;
         if (verdict == Follow::pin) {
@@ -154,23 +149,10 @@ bool Session::lent_text(const Frame& frame, std::string_view name, std::string_v
             effect.pins = true;
         }
     }
-    if ((effect.pins || !name.empty()) && !pin_reserved_) {
-        judged_ = effect;
-        out.decide(Decision::ask_pin);
-        return false;
-    }
+    judged_ = effect;
+    if (!admit_effect(effect, out)) return false;
     judged_.reset();
-    add_pins(effect);
-    if (is_query) {
-        follow(statement.verb, statement.name, changes);
-    } else {
-        effects_.on_parse(name, {statement.verb, std::string(statement.name), changes, effect});
-    }
-    // What is made behind a DISCARD ALL of the same lease is not discarded by it.
-    if (effect.pins || !name.empty()) lease_.discard_all_sent = false;
-    if (effect.resets) lease_.reset_needed = true;
-    if (effect.forgets_statements) book_->begin_prepared = 0;
-    if (effect.discards_all) lease_.discard_all_sent = true;
+    if (runs) follow(statement.verb, statement.name, changes);
     if (commits(statement.verb) || (!whole || (effect.several && may_commit(text)))) {
         lease_.commit_sent = true;
     }
@@ -182,62 +164,33 @@ bool Session::lent_text(const Frame& frame, std::string_view name, std::string_v
     return true;
 }
 
-bool Session::lent_parse(const Frame& frame, Outbox& out) {
-    const ParseRequest parse = parse_parse(frame.body(), frame.body_is_whole());
-    if (!lent_text(frame, parse.name, parse.text, frame.body_is_whole(), out)) return false;
-    if (parse.name.empty()) {
-        lease_.unnamed_parsed = lease_.unnamed_unbound = true;
-        lease_.unnamed_kept = false;
-        local_statement_.reset();
-    } else {
-        pins_ |= kPinNamedStatement;
-        remember_statement(parse.name, frame.body_is_whole()
-                                           ? parse_transaction_statement(parse.text)
-                                           : TransactionStatement{});
+// What a text may leave behind is noted before it is sent. False: it needs a pin first.
+bool Session::admit_effect(const TextEffect& effect, Outbox& out) {
+    if (effect.pins && !pin_reserved_) {
+        out.decide(Decision::ask_pin);
+        return false;
     }
-    forward(frame, Owed::parse, out);
+    add_pins(effect);
+    if (effect.pins) {
+        // What is made behind a DISCARD ALL of the same lease is not discarded by it.
+        lease_.discard_all_sent = false;
+    }
+    if (effect.resets) lease_.reset_needed = true;
+    if (effect.forgets_statements) {
+        book_->begin_prepared = 0;
+        // Prepared ahead of this text, and dropped by it.
+        lease_.begin_prepares = false;
+    }
+    if (effect.discards_all) lease_.discard_all_sent = true;
     return true;
 }
 
-bool Session::lent_bind(const Frame& frame, Outbox& out) {
-    const BindRequest bind = parse_bind(frame.body(), frame.body_is_whole());
-    if (const LocalStatement* statement = local_statement(bind.statement)) {
-        if (begins_block(statement->verb) && !ledger_.unsynced() && !ledger_.settled())
-            return false;
-        if (commits(statement->verb)) lease_.commit_sent = true;
-        if (ends_block(statement->verb)) lease_.begin_sent = false;
-        if (begins_block(statement->verb)) lease_.begin_sent = true;
-    }
-    if (const StatementEffect* effect = effects_.of_statement(bind.statement)) {
-        if (effect->text.pins && !pin_reserved_) {
-            out.decide(Decision::ask_pin);
-            return false;
-        }
-        add_pins(effect->text);
-        if (effect->text.resets || effect->unknown) lease_.reset_needed = true;
-    }
-    effects_.on_bind(bind.portal, bind.statement);
-    lease_.locks_changed = true;
-    if (bind.statement.empty()) {
-        guard_unnamed(out);
-        lease_.unnamed_unbound = false;
-    }
-    forward(frame, Owed::bind, out);
+bool Session::admit_verb(TransactionVerb verb) {
+    if (begins_block(verb) && !ledger_.unsynced() && !ledger_.settled()) return false;
+    if (commits(verb)) lease_.commit_sent = true;
+    if (ends_block(verb)) lease_.begin_sent = false;
+    if (begins_block(verb)) lease_.begin_sent = true;
     return true;
-}
-
-void Session::guard_unnamed(Outbox& out) {
-    if (lease_.unnamed_parsed) return;
-    std::string& own = out.scratch();
-    if (local_statement_) {
-        append_parse(own, ledger_, {}, local_statement_->text);
-    } else {
-        // Another session's unnamed statement may be on this backend; without it the server itself
-        // says that there is none.
-        append_close_statement(own, ledger_, {});
-    }
-    out.to_backend(own);
-    lease_.unnamed_parsed = true;
 }
 
 bool Session::deny_pin(const Frame& frame, const Turn& turn, Outbox& out) {
@@ -256,7 +209,7 @@ bool Session::deny_pin(const Frame& frame, const Turn& turn, Outbox& out) {
     std::string& reply = out.scratch();
     reply.swap(refusal_);
     refusal_.clear();
-    block_.fail();
+    if (status_ != TransactionStatus::idle) block_.fail();
     frontend_rest_ = Rest::drop;
     if (frame.type == static_cast<char>(FrontendType::query)) {
         answer(reply, out);

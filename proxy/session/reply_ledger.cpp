@@ -8,6 +8,8 @@ namespace pgb {
 
 namespace {
 constexpr std::uint8_t kOwnBit = 0x80;
+constexpr std::uint8_t kNotedBit = 0x40;
+constexpr std::uint8_t kOwedBits = 0x3f;
 
 bool is_extended(Owed what) {
     switch (what) {
@@ -56,20 +58,21 @@ void ByteRow::grow() {
     head_ = 0;
 }
 
-std::uint8_t ReplyLedger::pack(Owed what, Origin origin) {
-    const auto byte = static_cast<std::uint8_t>(what);
-    return origin == Origin::own ? static_cast<std::uint8_t>(byte | kOwnBit) : byte;
+std::uint8_t ReplyLedger::pack(Owed what, Origin origin, Note note) {
+    const int own = origin == Origin::own ? kOwnBit : 0;
+    const int noted = note == Note::noted ? kNotedBit : 0;
+    return static_cast<std::uint8_t>(static_cast<int>(what) | own | noted);
 }
 
-Owed ReplyLedger::what(std::size_t at) const {
-    return static_cast<Owed>(row_[at] & static_cast<std::uint8_t>(~kOwnBit));
-}
+Owed ReplyLedger::what(std::size_t at) const { return static_cast<Owed>(row_[at] & kOwedBits); }
 
 Origin ReplyLedger::origin(std::size_t at) const {
     return (row_[at] & kOwnBit) != 0 ? Origin::own : Origin::frontend;
 }
 
-void ReplyLedger::owe(Owed what, Origin origin) {
+bool ReplyLedger::noted(std::size_t at) const { return (row_[at] & kNotedBit) != 0; }
+
+void ReplyLedger::owe(Owed what, Origin origin, Note note) {
     if (what == Owed::sync) {
         if (copying_in_) {
             ++eaten_;
@@ -77,7 +80,7 @@ void ReplyLedger::owe(Owed what, Origin origin) {
         }
         skipping_ = false;
         unsynced_ = false;
-        row_.push(pack(what, origin));
+        row_.push(pack(what, origin, note));
         return;
     }
     if (what == Owed::copy_end) {
@@ -86,7 +89,7 @@ void ReplyLedger::owe(Owed what, Origin origin) {
         if (copying_in_) {
             copying_in_ = false;
         } else if (!row_.empty() && !skipping_) {
-            row_.push(pack(what, origin));
+            row_.push(pack(what, origin, note));
         }
         return;
     }
@@ -94,10 +97,14 @@ void ReplyLedger::owe(Owed what, Origin origin) {
     // A Query or FunctionCall ends the batch before it as a Sync would, unless an error in the
     // batch makes the server throw it away.
     unsynced_ = is_extended(what);
-    row_.push(pack(what, origin));
+    row_.push(pack(what, origin, note));
 }
 
-bool ReplyLedger::next_is_own() const { return !row_.empty() && origin(0) == Origin::own; }
+bool ReplyLedger::next_is_own() const {
+    return !row_.empty() && origin(0) == Origin::own && !noted(0);
+}
+
+bool ReplyLedger::next_is_noted() const { return !row_.empty() && noted(0); }
 
 std::size_t ReplyLedger::frontend_syncs() const {
     std::size_t count = 0;
@@ -116,16 +123,18 @@ bool ReplyLedger::has_sync() const {
 
 void ReplyLedger::adopt_sync() {
     PGB_CHECK(!row_.empty() && what(0) == Owed::sync);
-    row_[0] = pack(Owed::sync, Origin::own);
+    row_[0] = pack(Owed::sync, Origin::own, Note::none);
 }
 
 void ReplyLedger::clear() {
     row_.clear();
+    noted_ = {};
     eaten_ = uncertain_ = 0;
     skipping_ = copying_in_ = unsynced_ = error_told_ = false;
 }
 
 void ReplyLedger::pop() {
+    if (noted(0)) noted_.answered = true;
     row_.pop();
     // A CopyDone or CopyFail that the server reads outside a COPY leaves no trace.
     while (!row_.empty() && what(0) == Owed::copy_end) row_.pop();
@@ -187,7 +196,7 @@ Ruling ReplyLedger::on_copy_in() {
         row_.pop();
     }
     copying_in_ = !ended && row_.empty();
-    if (eaten_ > 0 && is_extended(static_cast<Owed>(head & ~kOwnBit)) && !has_sync()) {
+    if (eaten_ > 0 && is_extended(static_cast<Owed>(head & kOwedBits)) && !has_sync()) {
         unsynced_ = true;
     }
     // Back to the front: rotate what is left behind it.
@@ -202,14 +211,17 @@ Ruling ReplyLedger::on_copy_in() {
 }
 
 void ReplyLedger::skip_to_sync() {
-    while (!row_.empty() && what(0) != Owed::sync) row_.pop();
+    while (!row_.empty() && what(0) != Owed::sync) {
+        if (noted(0)) ++noted_.skipped;
+        row_.pop();
+    }
     skipping_ = row_.empty();
     if (skipping_) unsynced_ = true;
 }
 
 Ruling ReplyLedger::on_error() {
     if (row_.empty()) return Ruling::unexpected;
-    const bool own = origin(0) == Origin::own;
+    const bool own = next_is_own();
     error_told_ = !own;
     uncertain_ += eaten_;
     eaten_ = 0;

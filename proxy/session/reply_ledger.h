@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "protocol/message_type.h"
 #include "protocol/ready_for_query.h"
@@ -26,6 +27,15 @@ enum class Owed : std::uint8_t {
 
 /// Whose message it was: replies to the proxy's own messages are not the frontend's to see.
 enum class Origin : std::uint8_t { frontend, own };
+
+/// Whether the sender wants to know what became of the message: answered, or never run.
+enum class Note : std::uint8_t { none, noted };
+
+/// What a reply has told about noted messages.
+struct NotedReplies {
+    bool answered = false;      ///< one was answered
+    std::uint32_t skipped = 0;  ///< so many were thrown away by the server, the failed one included
+};
 
 /// What to do with a reply.
 enum class Ruling : std::uint8_t {
@@ -82,11 +92,17 @@ private:
 /// (a barrier) tells.
 class ReplyLedger {
 public:
-    /// The message is about to be sent. Call in wire order.
-    void owe(Owed what, Origin origin);
+    /// The message is about to be sent. Call in wire order. An error in answer to a noted message
+    /// of the proxy's own is the frontend's to see: the message was sent for its sake. While
+    /// skipping() nothing is owed, and nothing noted.
+    void owe(Owed what, Origin origin, Note note = Note::none);
 
     /// The backend sent a reply (no asynchronous message: N, S and A are not owed).
     Ruling on_reply(BackendType type);
+    /// What the last reply told about noted messages, oldest first; asked once.
+    NotedReplies take_noted() { return std::exchange(noted_, {}); }
+    /// The next reply is about a noted message.
+    [[nodiscard]] bool next_is_noted() const;
 
     /// Nothing is owed and no COPY is under way.
     [[nodiscard]] bool settled() const { return row_.empty() && !copying_in_; }
@@ -96,7 +112,9 @@ public:
     /// The server reads COPY data and its end was not sent.
     [[nodiscard]] bool copying_in() const { return copying_in_; }
     [[nodiscard]] bool uncertain() const { return uncertain_ > 0; }
-    /// The next reply answers a message of the proxy's own.
+    /// The server throws away what it is sent, up to a Sync that was not sent yet.
+    [[nodiscard]] bool skipping() const { return skipping_; }
+    /// The next reply answers a message of the proxy's own that is not noted.
     [[nodiscard]] bool next_is_own() const;
     [[nodiscard]] std::size_t size() const { return row_.size(); }
     /// The frontend was told an error and waits for the ReadyForQuery behind it, or owes its Sync.
@@ -116,9 +134,10 @@ public:
     void clear();
 
 private:
-    static std::uint8_t pack(Owed what, Origin origin);
+    static std::uint8_t pack(Owed what, Origin origin, Note note);
     [[nodiscard]] Owed what(std::size_t at) const;
     [[nodiscard]] Origin origin(std::size_t at) const;
+    [[nodiscard]] bool noted(std::size_t at) const;
     Ruling answer(Owed expected);
     Ruling on_error();
     Ruling on_ready();
@@ -131,6 +150,7 @@ private:
     void skip_to_sync();
 
     ByteRow row_;
+    NotedReplies noted_;
     std::uint32_t eaten_ = 0;      // Syncs sent inside the COPY that is not confirmed yet
     std::uint32_t uncertain_ = 0;  // of which the answer may still come
     bool skipping_ = false;

@@ -75,14 +75,12 @@ void Session::on_backend_ready(BackendBook& book, const Turn& turn, Outbox& out)
     book_ = &book;
     last_activity_ = turn.now;
     ledger_.clear();
+    statements_.end_lease();
     backend_framer_.reset();
     status_ = TransactionStatus::idle;
     own_work_ = OwnWork::none;
-    // A backend kept by a pin still has the unnamed statement of the session's last batch.
-    lease_.unnamed_parsed = has_backend_ && !unnamed_stale_;
     lease_.reset_needed = (has_backend_ && reset_owed_) || rules_.reset_always;
-    lease_.unnamed_unbound = (pins_ & kPinUnnamedStatement) != 0 && !unnamed_stale_;
-    unnamed_stale_ = false;
+    lease_.unnamed_unbound = (pins_ & kPinUnnamedStatement) != 0 && unnamed_is_stuck();
     lease_.unnamed_kept = lease_.unnamed_unbound;
     has_backend_ = true;
     local_portal_.reset();

@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "protocol/framer.h"
@@ -17,10 +16,12 @@
 #include "proxy/session/reply_ledger.h"
 #include "proxy/session/reported_values.h"
 #include "proxy/session/session_state.h"
+#include "proxy/session/session_statements.h"
 #include "proxy/session/settings_book.h"
 #include "proxy/session/settings_journal.h"
 #include "proxy/session/state_tracking.h"
 #include "proxy/session/statement_effects.h"
+#include "proxy/session/statement_facts.h"
 #include "proxy/session/text_effect.h"
 #include "proxy/session/virtual_block.h"
 
@@ -51,19 +52,11 @@ struct SessionTables {
     StateTracking* tracking = nullptr;
 };
 
-/// A statement of the transaction grammar that outlives the message it came in.
-struct LocalStatement {
-    TransactionVerb verb = TransactionVerb::none;
-    TransactionModes modes;
-    std::string name;  ///< of a savepoint, as written
-    /// Of the unnamed statement: for a backend that must know it after all, as only a Bind without
-    /// parameters to the unnamed portal is answered here.
-    std::string text;
-
-    LocalStatement(const TransactionStatement& statement, std::string_view whole_text)
-        : verb(statement.verb), modes(statement.modes), name(statement.name), text(whole_text) {}
-    /// Lives as long as this object.
-    [[nodiscard]] TransactionStatement view() const { return {verb, modes, name}; }
+/// A portal whose statement is DEALLOCATE or DISCARD ALL.
+struct PortalDrops {
+    std::string portal;
+    bool all = false;
+    std::string name;  ///< of the statement, if not all
 };
 
 /// What is true of one lease of a backend, from on_backend_ready() to its end; a new one starts
@@ -77,17 +70,18 @@ struct Lease {
     bool discard_all_sent = false;  ///< the frontend itself cleaned it, if error_seen is false
     bool error_seen = false;
     bool cancel_in_flight = false;
-    bool cancel_unsure = false;     ///< a cancel may still hit whatever this backend does
-    bool begin_prepares = false;    ///< the next own ParseComplete confirms a BEGIN statement
-    bool unnamed_parsed = false;    ///< the backend has this session's unnamed statement
-    bool unnamed_unbound = false;   ///< it was not bound yet: a later batch may want it
-    bool unnamed_kept = false;      ///< it is of an earlier batch, for which the backend was kept
-    bool flushed = false;           ///< the proxy asked for held replies; once is enough
-    bool aborted = false;           ///< the batch of a frontend that has gone was ended
-    bool locks_changed = false;     ///< maybe: PostgreSQL is asked whether there are any
-    PinReasons unpins = 0;          ///< what ends when the frontend's work succeeds
-    bool muted = false;             ///< what the backend says from here on is about that
-    std::uint32_t sync_points = 0;  ///< forwarded since the permit was granted
+    bool cancel_unsure = false;    ///< a cancel may still hit whatever this backend does
+    bool begin_prepares = false;   ///< the next own ParseComplete confirms a BEGIN statement
+    bool unnamed_unbound = false;  ///< an unnamed statement too long to be made again elsewhere
+                                   ///< was not bound yet: a later batch may want it
+    bool unnamed_kept = false;     ///< it is of an earlier batch, for which the backend was kept
+    std::vector<PortalDrops> portal_drops;  ///< portals that drop statements when they run
+    bool flushed = false;                   ///< the proxy asked for held replies; once is enough
+    bool aborted = false;                   ///< the batch of a frontend that has gone was ended
+    bool locks_changed = false;             ///< maybe: PostgreSQL is asked whether there are any
+    PinReasons unpins = 0;                  ///< what ends when the frontend's work succeeds
+    bool muted = false;                     ///< what the backend says from here on is about that
+    std::uint32_t sync_points = 0;          ///< forwarded since the permit was granted
     Instant granted_at;
     Instant cancelled_at = Instant::never();  ///< when the proxy itself cancelled
     Instant cancel_again_at = Instant::never();
@@ -110,9 +104,11 @@ struct Lease {
 ///       proxy's own follows until it was answered.
 class Session {
 public:
-    explicit Session(const SessionTables& tables)
+    /// Both outlive the session.
+    Session(const SessionTables& tables, StatementRegistry& registry)
         : frontend_framer_(tables.frontend),
           backend_framer_(tables.backend),
+          statements_(registry),
           tracking_(tables.tracking) {}
 
     /// What the frontend was greeted with.
@@ -160,23 +156,32 @@ public:
     [[nodiscard]] bool takes_input() const;
 
 private:
-    enum class Rest : std::uint8_t { drop, forward };
-    enum class OwnWork : std::uint8_t { none, batch_abort, rollback, barrier, discard, prepare, ask_locks };
+    enum class Rest : std::uint8_t { drop, forward, shape };
+    enum class OwnWork : std::uint8_t {
+        none,
+        batch_abort,
+        rollback,
+        barrier,
+        discard,
+        prepare,
+        ask_locks
+    };
     enum class Follow : std::uint8_t { yes, wait, pin };
-    using NamedVerb = std::pair<std::string, LocalStatement>;
 
     // frontend_idle.cpp: messages while no backend takes part
     bool take_idle(const Frame& frame, const Turn& turn, Outbox& out);
     bool discard(const Frame& frame, Outbox& out);
     bool idle_query(const Frame& frame, Outbox& out);
+    bool drop_statements(std::string_view text, std::string& reply);
     bool idle_parse(const Frame& frame, Outbox& out);
     bool idle_bind(const Frame& frame, Outbox& out);
-    [[nodiscard]] bool may_be_prepared(std::string_view name) const;
+    void append_not_in_failed_block(std::string_view name, std::string& reply) const;
     bool idle_describe(const Frame& frame, Outbox& out);
     bool idle_execute(const Frame& frame, Outbox& out);
     bool idle_close(const Frame& frame, Outbox& out);
     bool ask(bool pins, Outbox& out);
-    bool ask_for_text(std::string_view name, std::string_view text, bool whole, Outbox& out);
+    bool ask_for_text(std::string_view text, bool whole, Outbox& out);
+    bool ask_for_statement(std::string_view name, Outbox& out);
     bool refuse(const Frame& frame, Outbox& out);
     void fail_batch(std::string& reply, Outbox& out);
     void answer(std::string& reply, Outbox& out) const;
@@ -187,13 +192,10 @@ private:
     // frontend_lent.cpp: messages while a backend is lent
     bool take_lent(const Frame& frame, const Turn& turn, Outbox& out);
     [[nodiscard]] bool must_wait(const Turn& turn) const;
-    bool lent_text(const Frame& frame, std::string_view name, std::string_view text, bool whole,
-                   Outbox& out);
-    bool lent_parse(const Frame& frame, Outbox& out);
-    bool lent_bind(const Frame& frame, Outbox& out);
+    bool lent_query(const Frame& frame, Outbox& out);
+    bool lent_text(bool runs, std::string_view text, bool whole, Outbox& out);
     bool deny_pin(const Frame& frame, const Turn& turn, Outbox& out);
-    void guard_unnamed(Outbox& out);
-    void forward(const Frame& frame, Owed owed, Outbox& out);
+    void forward(const Frame& frame, Owed owed, Outbox& out, Note note = Note::none);
     void pass(const Frame& frame, Outbox& out);
     bool violation(const Frame& frame, const Turn& turn, Outbox& out);
 
@@ -220,15 +222,33 @@ private:
                 const std::vector<SettingChange>& changes);
     [[nodiscard]] const std::vector<SettingChange>& changes_of(const TextEffect& effect,
                                                                std::string_view text);
-    bool lent_execute(const Frame& frame, Outbox& out);
+    bool follow_execute(const Frame& frame, Outbox& out);
     void add_pins(const TextEffect& effect);
     void settle_settings();
+    // lent_statements.cpp: what makes, binds, describes and closes statements, on a lent backend
+    bool lent_parse(const Frame& frame, Outbox& out);
+    [[nodiscard]] bool stays_native(const ParseRequest& parse) const;
+    bool lent_native_parse(const Frame& frame, Outbox& out);
+    bool lent_bind(const Frame& frame, Outbox& out);
+    bool lent_describe(const Frame& frame, Outbox& out);
+    bool lent_execute(const Frame& frame, Outbox& out);
+    bool lent_close(const Frame& frame, Outbox& out);
+    bool admit_effect(const TextEffect& effect, Outbox& out);
+    bool admit_verb(TransactionVerb verb);
+    bool pass_on(Passage passage, const Frame& frame, Owed owed, Outbox& out);
+    void note_portal(std::string_view portal, const StatementFacts& facts);
+    bool admit_target(const StatementTarget& target, Outbox& out);
+    [[nodiscard]] StatementWire wire(Outbox& out);
+    [[nodiscard]] StatementEffect effect_of_parsed(const TransactionStatement& transaction,
+                                                   const TextEffect& effect, std::string_view text);
+    void note_settings();
 
     // backend_replies.cpp
     bool take_reply(const Frame& frame, const Turn& turn, Outbox& out);
     bool take_asynchronous(const Frame& frame, Outbox& out);
     bool take_error(const Frame& frame, const Turn& turn, Outbox& out);
     void note_own_reply(BackendType type);
+    void read_shape(const Frame& frame, BackendType type);
     void take_ready(const Frame& frame, Ruling ruling, Outbox& out);
     void begin_failed(Outbox& out);
     void own_error(const Turn& turn, Outbox& out);
@@ -251,8 +271,8 @@ private:
     void lose_backend(Decision how, const Turn& turn, Outbox& out);
     void tell_lost(bool resolution_unknown, Outbox& out);
 
-    [[nodiscard]] const LocalStatement* local_statement(std::string_view name) const;
-    void remember_statement(std::string_view name, const TransactionStatement& statement);
+    [[nodiscard]] const StatementFacts* local_statement(std::string_view name) const;
+    [[nodiscard]] bool unnamed_is_stuck() const;
 
     Framer frontend_framer_;
     Framer backend_framer_;
@@ -268,12 +288,10 @@ private:
     OwnWork own_work_ = OwnWork::none;
     PinReasons pins_ = 0;
 
-    // The unnamed statement and portal that hold a statement answered without a backend.
-    std::optional<LocalStatement> local_statement_;
-    std::optional<LocalStatement> local_portal_;
-    // Statements with a name whose text is BEGIN, COMMIT or ROLLBACK in some form.
-    std::vector<NamedVerb> named_verbs_;
-    // Names that were closed while no backend took part; the kept backend is told first thing.
+    SessionStatements statements_;
+    // The unnamed portal, when it holds a statement answered without a backend.
+    std::optional<StatementFacts> local_portal_;
+    // Names of a pinned session's own that were closed while no backend took part; the kept backend is told first thing.
     std::vector<std::string> owed_closes_;
     // What the text of the message that asked for a permit does; spares a second look.
     std::optional<TextEffect> judged_;
@@ -292,11 +310,10 @@ private:
     // The block failed while nothing could be said; told at its next statement.
     std::string untold_error_;
 
-    bool discarding_ = false;     // an error was answered here: up to the next Sync nothing counts
-    bool has_backend_ = false;    // lent, or kept by a pin
-    bool pin_reserved_ = false;   // the pool counts a pin for this session
-    bool reset_owed_ = false;     // by the lease that kept the backend: it must be cleaned some day
-    bool unnamed_stale_ = false;  // the kept backend's unnamed statement is not this session's last
+    bool discarding_ = false;    // an error was answered here: up to the next Sync nothing counts
+    bool has_backend_ = false;   // lent, or kept by a pin
+    bool pin_reserved_ = false;  // the pool counts a pin for this session
+    bool reset_owed_ = false;    // by the lease that kept the backend: it must be cleaned some day
     bool draining_ = false;
     Lease lease_;
     Instant last_activity_;

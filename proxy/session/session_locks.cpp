@@ -35,7 +35,6 @@ void Session::rest_locked(Outbox& out) {
     lease_.granted_at = before.granted_at;
     lease_.reset_needed = before.reset_needed;
     lease_.cancel_unsure = before.cancel_unsure;
-    lease_.unnamed_parsed = before.unnamed_parsed;
     lease_.unnamed_unbound = lease_.unnamed_kept = before.unnamed_unbound;
     tell_parameters(out);
 }

@@ -17,7 +17,7 @@ void Session::check_over(const Turn& turn, Outbox& out) {
     if (status_ != TransactionStatus::idle) return;
     if (frontend_framer_.in_message() && frontend_rest_ == Rest::forward) return;
     if (backend_framer_.in_message()) return;
-    if (lease_.unnamed_kept && lease_.unnamed_parsed && lease_.error_seen) {
+    if (lease_.unnamed_kept && unnamed_is_stuck() && lease_.error_seen) {
         // The batch that was to bind it failed; the statement is still there to be bound.
         lease_.unnamed_unbound = true;
     }
@@ -36,8 +36,8 @@ void Session::settle(const Turn& turn, Outbox& out) {
     if (lease_.discard_all_sent && !lease_.error_seen && status_ == TransactionStatus::idle) {
         // The frontend itself has left nothing behind.
         pins_ = 0;
-        named_verbs_.clear();
         settings_.clear();
+        effects_.clear();
         book_->settings.clear();
     }
     if (lease_.unpins != 0 && !lease_.error_seen && status_ == TransactionStatus::idle) {
@@ -52,6 +52,8 @@ void Session::settle(const Turn& turn, Outbox& out) {
     if (status_ != TransactionStatus::idle) {
         append_rollback(own, ledger_);
         if (!journal_.empty()) journal_.sent_verb(TransactionVerb::rollback, {});
+        // Any Query drops it.
+        book_->statements.unnamed = 0;
         own_work_ = OwnWork::rollback;
     } else if (lease_.cancel_in_flight) {
         // Its connection closes or times out by itself.
@@ -73,6 +75,7 @@ void Session::settle(const Turn& turn, Outbox& out) {
         lease_.reset_needed = false;
         book_->begin_prepared = 0;
         book_->settings.clear();
+        book_->statements.forget_all();
     } else {
         end_lease(out);
         return;
@@ -97,7 +100,6 @@ void Session::end_lease(Outbox& out) {
     if (pins_ != 0) {
         PGB_CHECK(pin_reserved_ && !leaving);
         reset_owed_ = lease_.reset_needed;
-        unnamed_stale_ = !lease_.unnamed_parsed;
         out.decide(Decision::keep_backend);
         return;
     }
@@ -110,6 +112,7 @@ void Session::give_up_backend(Decision how, Outbox& out) {
     has_backend_ = false;
     book_ = nullptr;
     ledger_.clear();
+    statements_.end_lease();
     deadline_ = Instant::never();
     owed_closes_.clear();
     journal_.clear();
@@ -138,6 +141,7 @@ void Session::on_frontend_gone(Leaving how, const Turn& turn, Outbox& out) {
             // Pinned: what it left on its backend is cleaned without a permit, as no transaction of
             // anyone's is involved.
             ledger_.clear();
+            statements_.end_lease();
             lease_ = {};
             lease_.reset_needed = true;
             status_ = TransactionStatus::idle;

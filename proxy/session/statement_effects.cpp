@@ -26,18 +26,12 @@ void StatementEffects::add(Table& table, std::string_view name, StatementEffect 
 
 void StatementEffects::on_parse(std::string_view name, StatementEffect effect) {
     erase(statements_, name);
-    if (effect.verb == TransactionVerb::none && effect.changes.empty() && !effect.text.pins &&
-        !effect.text.resets && effect.text.unpins == 0) {
-        return;
-    }
-    add(statements_, name, std::move(effect));
+    if (effect.is_of_interest()) add(statements_, name, std::move(effect));
 }
 
-void StatementEffects::on_bind(std::string_view portal, std::string_view statement) {
+void StatementEffects::on_bind(std::string_view portal, const StatementEffect* effect) {
     erase(portals_, portal);
-    if (const StatementEffect* effect = find(statements_, statement)) {
-        add(portals_, portal, *effect);
-    }
+    if (effect != nullptr && effect->is_of_interest()) add(portals_, portal, *effect);
 }
 
 const StatementEffect* StatementEffects::known(const Table& table, std::string_view name) const {

@@ -18,22 +18,31 @@ struct StatementEffect {
     TextEffect text = {};
     /// The tables were full once: it may do anything.
     bool unknown = false;
+
+    [[nodiscard]] bool is_of_interest() const {
+        return verb != TransactionVerb::none || !changes.empty() || text.pins || text.resets ||
+               text.unpins != 0;
+    }
 };
 
-/// Which of a session's statements and portals change settings, leave something behind or are of the
-/// transaction grammar: a Parse has no effect by itself, a Bind or an Execute names no text. Others
-/// are not kept, so that the tables are empty most of the time. What does not fit into kNamedMax makes all that is not in the
-/// tables unknown.
+/// Which portals, and which statements that live under the client's own names on a kept backend,
+/// change settings, leave something behind or are of the transaction grammar: a Parse has no effect
+/// by itself, a Bind or an Execute names no text. Others are not kept, so that the tables are empty
+/// most of the time. What does not fit into kNamedMax makes all that is not in the tables unknown.
 class StatementEffects {
 public:
     static constexpr std::size_t kNamedMax = 256;
 
     void on_parse(std::string_view name, StatementEffect effect);
-    void on_bind(std::string_view portal, std::string_view statement);
+    /// nullptr: of a statement that does nothing of interest.
+    void on_bind(std::string_view portal, const StatementEffect* effect);
     void on_close_statement(std::string_view name) { erase(statements_, name); }
     void on_close_portal(std::string_view name) { erase(portals_, name); }
-    /// Portals end with their transaction, the unnamed statement with a simple Query.
+    /// Portals end with their transaction.
     void on_transaction_end() { portals_.clear(); }
+    [[nodiscard]] bool has_portals() const { return !portals_.empty() || overflowed_; }
+    /// The session has no statement left.
+    void clear() { *this = StatementEffects(); }
 
     // nullptr: it does nothing of interest.
     [[nodiscard]] const StatementEffect* of_statement(std::string_view name) const {

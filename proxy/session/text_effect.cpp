@@ -104,6 +104,7 @@ public:
         }
         effect_.several = statements > 1;
         effect_.discards_all = statements == 1 && discards_all;
+        if (effect_.discards_all) effect_.drops_all_statements = true;
         if (broken_) effect_.resets = effect_.unsure = true;
         effect_.resets_by_call = calls_ && !effect_.resets;
         effect_.resets = effect_.resets || calls_;
@@ -139,6 +140,9 @@ private:
         advance();
         bool discards_all = false;
         bool declares = false;
+        if (first.is("execute") || first.is("deallocate") || first.is("prepare")) {
+            effect_.names_statement = true;
+        }
         sets_ = first.is("set");
         effect_.transactions = effect_.transactions || is_any(first, kTransactionWords);
         updates_ = updates_ || first.is("update");
@@ -161,6 +165,7 @@ private:
             discards_all = token_.is("all");
         } else if (first.is("deallocate")) {
             effect_.forgets_statements = true;
+            read_deallocate();
         } else if (!is_any(first, kPlainStatements) && !is_other(first, '(')) {
             effect_.resets = true;
         }
@@ -169,6 +174,15 @@ private:
             advance();
         }
         return discards_all;
+    }
+
+    // PREPARE is a word that may be left out, and a name.
+    void read_deallocate() {
+        if (token_.is("prepare")) {
+            advance();
+            if (at_end()) return;
+        }
+        if (token_.is("all")) effect_.drops_all_statements = true;
     }
 
     // PREPARE TRANSACTION 'name' ends a block; `transaction` may be a statement's name, too.

@@ -20,6 +20,10 @@ struct TextEffect {
     bool discards_all = false;
     /// DISCARD or DEALLOCATE: statements prepared by the proxy itself may be gone.
     bool forgets_statements = false;
+    /// The text begins with PREPARE, EXECUTE or DEALLOCATE of a name (read_statement_target()).
+    bool names_statement = false;
+    /// The text is DISCARD ALL and nothing else, or holds DEALLOCATE ALL.
+    bool drops_all_statements = false;
     /// More than one statement that is not empty.
     bool several = false;
     /// Why it pins; pins is true when there is any reason.

@@ -186,7 +186,8 @@ private:
         }
     }
 
-    Session session_{tables()};
+    StatementRegistry statements_;
+    Session session_{tables(), statements_};
     Outbox out_;
     BackendBook book_;
     LeaseRules rules_{.holder_idle = std::chrono::milliseconds(40),

@@ -2,7 +2,6 @@
 
 import pytest
 
-from support.deviations import UNNAMED_ONCE
 from support.messages import B, C, D, E, H, P, Q, S, batch, query_batch
 from support.oracle import Z, case, compare, upto
 
@@ -258,22 +257,6 @@ STATEMENTS = [
         Z,
         B() + E() + S,
         Z,
-        deviates=UNNAMED_ONCE,
-        proxy_says=[
-            "1 b''",
-            "Z I",
-            "2 b''",
-            r"D b'\x00\x01\x00\x00\x00\x017'",
-            "C SELECT 1",
-            "Z I",
-            "E S='ERROR' V='ERROR' C='26000' M='unnamed prepared statement does not exist'",
-            "Z I",
-            "-- select 42",
-            r"T b'\x00\x01?column?\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x17\x00\x04\xff\xff\xff\xff\x00\x00'",
-            r"D b'\x00\x01\x00\x00\x00\x0242'",
-            "C SELECT 1",
-            "Z I",
-        ],
     ),
     case(
         "the unnamed statement dies by a query",

@@ -171,9 +171,9 @@ def test_a_notification_reaches_who_listens_and_nobody_else(proxy, connect):
 
 
 @needs_proxy
-def test_a_session_with_a_named_statement_is_pinned_and_holds_no_permit(proxy, connect):
+def test_a_session_that_listens_is_pinned_and_holds_no_permit(proxy, connect):
     session = connect(proxy)
-    session.ask(P("select 1", "named"), S)
+    session.query("listen x")
     until(lambda: proxy.metrics().gauge("pinned") == 1, what="one is pinned")
     until(lambda: proxy.running() == 0, what="no permit is held")
     session.terminate()
@@ -181,10 +181,13 @@ def test_a_session_with_a_named_statement_is_pinned_and_holds_no_permit(proxy, c
 
 
 @needs_proxy
-def test_unnamed_statements_pin_nobody(proxy, connect):
+def test_prepared_statements_pin_nobody(proxy, connect):
     session = connect(proxy)
+    session.ask(P("select 1", "named"), S)
     for _ in range(5):
-        session.ask(P("select $1::int"), B(["1"]), D(), E(), S)
+        session.ask(P("select $1::int"), D("S"), S)
+        session.ask(B(["1"]), D(), E(), S)
+        session.ask(B(statement="named"), D(), E(), S)
     assert proxy.metrics().gauge("pinned") == 0
 
 
@@ -193,25 +196,25 @@ def test_one_pin_too_many_is_refused_and_the_session_lives(postgres, new_proxy, 
     """Of two backends one may be pinned."""
     proxy = new_proxy(postgres, {"databases": {"*": {"pool_size": 2, "pool_wait": "1s"}}})
     first, second = connect(proxy), connect(proxy)
-    first.ask(P("select 1", "named"), S)
-    got = second.ask(P("select 2", "named"), S)
+    first.query("listen x")
+    got = second.ask(P("listen y"), B(), E(), S)
     assert [msg.kind for msg in got] == ["E", "Z"]
     fields = got[0].fields()
     assert (fields["S"], fields["C"], hints(fields)["reason"]) == ("ERROR", "54000", "pin_limit")
     assert second.value("select 42") == "42"
     first.terminate()
     until(lambda: proxy.metrics().gauge("pinned") == 0, what="the pin is gone")
-    assert [msg.kind for msg in second.ask(P("select 2", "named"), S)] == ["1", "Z"]
+    assert [msg.kind for msg in second.ask(P("listen y"), B(), E(), S)] == ["1", "2", "C", "Z"]
 
 
 @needs_proxy
-@pytest.mark.parametrize("last", [Q("listen x"), P("select 3", "named") + S], ids=["query", "batch"])
+@pytest.mark.parametrize("last", [Q("listen x"), P("listen x", "named") + S], ids=["query", "batch"])
 def test_a_pin_too_many_inside_a_block_rolls_it_back(postgres, new_proxy, connect, last):
     """The transaction is over in PostgreSQL at once; the session is in a failed block."""
     postgres.empty_tables()
     proxy = new_proxy(postgres, {"databases": {"*": {"pool_size": 2, "pool_wait": "1s"}}})
     first, second = connect(proxy), connect(proxy)
-    first.ask(P("select 1", "named"), S)
+    first.query("listen x")
     second.ask(Q("begin"), Q("insert into t values (1)"), ready=2)
     got = second.ask(last)
     assert [msg.kind for msg in got] == ["E", "Z"] and got[-1].status() == "E"
@@ -226,9 +229,9 @@ def test_a_pin_too_many_inside_a_batch_undoes_the_batch(postgres, new_proxy, con
     postgres.empty_tables()
     proxy = new_proxy(postgres, {"databases": {"*": {"pool_size": 2, "pool_wait": "1s"}}})
     first, second = connect(proxy), connect(proxy)
-    first.ask(P("select 1", "named"), S)
+    first.query("listen x")
     got = second.ask(
-        P("insert into t values (1)"), B(), E(), P("select 3", "named"), B(statement="named"), E(), S
+        P("insert into t values (1)"), B(), E(), P("listen x", "l"), B(statement="l"), E(), S
     )
     assert [msg.kind for msg in got] == ["1", "2", "C", "E", "Z"] and got[-1].status() == "I"
     assert second.value("select count(*) from t") == "0"
@@ -238,7 +241,7 @@ def test_a_pin_too_many_inside_a_batch_undoes_the_batch(postgres, new_proxy, con
 def test_pins_always_leave_a_backend_for_the_others(postgres, new_proxy, connect):
     proxy = new_proxy(postgres, {"databases": {"*": {"pool_size": 2, "pool_wait": "1s"}}})
     for _ in range(3):
-        connect(proxy).ask(P("select 1", "named"), S)
+        connect(proxy).ask(Q("listen x"))
     assert connect(proxy).value("select 42") == "42"
 
 

@@ -15,7 +15,9 @@ std::string printable(std::string_view bytes) {
 }  // namespace
 
 Seat::Seat(World& world, int number)
-    : world_(world), session_(world.tables_), client_(number, world.books_, world.dice_) {}
+    : world_(world),
+      session_(world.tables_, world.statements_),
+      client_(number, world.books_, world.dice_) {}
 
 Seat::~Seat() {
     world_.gate_.cancel(*this, Leave::left);

@@ -136,6 +136,7 @@ private:
     Books books_;
     StateTracking tracking_;
     SessionTables tables_;
+    StatementRegistry statements_;
     Instant now_{std::chrono::seconds(1)};
     Gate gate_;
     LaneId lane_{};

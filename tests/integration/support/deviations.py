@@ -47,12 +47,6 @@ LEFT_IN_COPY = Deviation(
     "The connection of a client that stops sending inside COPY FROM STDIN is closed without a "
     "word; PostgreSQL says 08006 and 08P01 first. Nothing is stored in either case.",
 )
-UNNAMED_ONCE = Deviation(
-    "an unnamed statement bound again",
-    "A backend is kept for an unnamed statement until a later batch has bound it, or another "
-    "statement has taken its place. Bound once more in a batch behind that one, it does not exist "
-    "(26000).",
-)
 NEWER_PROTOCOL = Deviation(
     "protocol 3.2",
     "The proxy speaks 3.0 and 3.2 to its clients; PostgreSQL before 18 grants 3.0 only.",
@@ -66,6 +60,5 @@ ALL = [
     NO_FATAL_IN_SESSION,
     LOGIN_REFUSED_EARLY,
     LEFT_IN_COPY,
-    UNNAMED_ONCE,
     NEWER_PROTOCOL,
 ]

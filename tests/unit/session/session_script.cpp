@@ -120,7 +120,8 @@ std::vector<std::string> script_words(const std::string& line) {
 }
 
 SessionScript::SessionScript()
-    : tables_{frontend_heads(4096), backend_heads(4096), &tracking_}, session_(tables_) {}
+    : tables_{frontend_heads(4096), backend_heads(4096), &tracking_},
+      session_(tables_, statements_) {}
 
 std::string SessionScript::step(const std::vector<std::string>& words) {
     if (words[0] == "f") {
@@ -220,6 +221,7 @@ void SessionScript::backend(const std::vector<std::string>& words) {
                 break;
             case 'N': append_notice(replies_, {.sqlstate = "01000", .message = "words"}); break;
             case 'T': append_text_row_description(replies_, {"a"}); break;
+            case 'U': append_text_row_description(replies_, {"a", "b"}); break;
             case 'D': append_text_row(replies_, {"1"}); break;
             case 't': append_parameter_description_none(replies_); break;
             case 'G':
@@ -261,6 +263,10 @@ void SessionScript::event(const std::vector<std::string>& words) {
         } else {
             session_.on_pin_denied(refusal("pin_limit"), turn(), out_);
         }
+    } else if (what == "foreign") {
+        book_.statements.unnamed = statements_.fresh_token();
+    } else if (what == "other") {
+        book_ = {};
     } else if (what == "cancel") {
         session_.on_cancel_request(turn(), out_);
     } else if (what == "cancelled") {

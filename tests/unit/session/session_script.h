@@ -27,6 +27,7 @@ private:
 
     StateTracking tracking_;
     SessionTables tables_;
+    StatementRegistry statements_;
     Session session_;
     Outbox out_;
     BackendBook book_;

@@ -1,0 +1,205 @@
+// What makes, binds, describes and closes prepared statements while a backend is lent. The names are
+// the business of session_statements.h; here is what they mean for the lease.
+
+#include <utility>
+
+#include "protocol/error_response.h"
+#include "protocol/request.h"
+#include "protocol/sqlstate.h"
+#include "proxy/session/session.h"
+
+namespace pgb {
+
+StatementWire Session::wire(Outbox& out) {
+    return {*book_, ledger_, out, lease_.sync_points, status_ == TransactionStatus::failed};
+}
+
+// Carries out what has become of a message. False: it waits.
+bool Session::pass_on(Passage passage, const Frame& frame, Owed owed, Outbox& out) {
+    switch (passage) {
+        case Passage::wait: return false;
+        case Passage::as_it_is: forward(frame, owed, out); return true;
+        case Passage::sent:
+        case Passage::replaced:
+            frontend_rest_ = passage == Passage::sent ? Rest::forward : Rest::drop;
+            lease_.worked = true;
+            lease_.flushed = false;
+            return true;
+    }
+    return true;
+}
+
+bool Session::lent_parse(const Frame& frame, Outbox& out) {
+    const bool whole = frame.body_is_whole();
+    const ParseRequest parse = parse_parse(frame.body(), whole);
+    if (!parse.well_formed()) {
+        forward(frame, Owed::parse, out);
+        return true;
+    }
+    if (!parse.name.empty() && (!whole || stays_native(parse))) {
+        return lent_native_parse(frame, out);
+    }
+    const TextEffect effect = judged_ ? *judged_ : judge(parse.text, whole);
+    judged_ = effect;
+    StatementTarget target;
+    if (effect.names_statement) target = read_statement_target(parse.text);
+    if (!admit_target(target, out)) return false;
+    if (!lent_text(false, parse.text, whole, out)) return false;
+    const TransactionStatement transaction =
+        whole ? parse_transaction_statement(parse.text) : TransactionStatement{};
+    const bool may_be_local =
+        parse.parameter_type_count == 0 && parse.text.size() <= StatementFacts::kLocalTextMax;
+    StatementFacts facts(may_be_local ? transaction : TransactionStatement{},
+                         effect_of_parsed(transaction, effect, parse.text));
+    if (target.kind == StatementTarget::Kind::deallocate) facts.target = std::move(target);
+    StatementWire to = wire(out);
+    note_settings();
+    const Passage passage = statements_.parse(frame, parse, facts, to);
+    if (passage == Passage::wait) judged_ = effect;
+    if (parse.name.empty()) {
+        lease_.unnamed_unbound = unnamed_is_stuck();
+        lease_.unnamed_kept = false;
+    }
+    return pass_on(passage, frame, Owed::parse, out);
+}
+
+StatementEffect Session::effect_of_parsed(const TransactionStatement& transaction,
+                                          const TextEffect& effect, std::string_view text) {
+    return {.verb = transaction.verb,
+            .savepoint = std::string(transaction.name),
+            .changes = changes_of(effect, text),
+            .text = effect};
+}
+
+// Statements are alike only if they were made under the same settings; those that are not kept or
+// undone yet are nobody else's.
+void Session::note_settings() {
+    constexpr std::uint64_t kInDoubt = 0x9e3779b97f4a7c15;
+    const std::uint64_t kept = settings_.fingerprint();
+    statements_.set_settings(journal_.empty() ? kept : kept ^ kInDoubt);
+}
+
+// A session that keeps its backend anyway makes its statements there by itself, and so does one
+// that has more of them than are remembered.
+bool Session::stays_native(const ParseRequest& parse) const {
+    if (statements_.knows(parse.name)) return false;
+    return (pins_ != 0 && !looks_own(parse.name)) ||
+           !statements_.has_room(parse.name, parse.text.size());
+}
+
+// A statement that the proxy does not make again elsewhere: it lives under the client's own name on
+// a backend that the session keeps.
+bool Session::lent_native_parse(const Frame& frame, Outbox& out) {
+    const ParseRequest parse = parse_parse(frame.body(), frame.body_is_whole());
+    const bool whole = frame.body_is_whole();
+    const TextEffect effect = judge(parse.text, whole);
+    judged_ = effect;
+    judged_->pins = true;
+    judged_->reasons |= kPinNamedStatement;
+    if (!lent_text(false, parse.text, whole, out)) return false;
+    const TransactionStatement transaction =
+        whole ? parse_transaction_statement(parse.text) : TransactionStatement{};
+    effects_.on_parse(parse.name, effect_of_parsed(transaction, effect, parse.text));
+    forward(frame, Owed::parse, out);
+    return true;
+}
+
+bool Session::lent_bind(const Frame& frame, Outbox& out) {
+    const BindRequest bind = parse_bind(frame.body(), frame.body_is_whole());
+    const StatementFacts* facts = bind.names_complete ? statements_.facts(bind.statement) : nullptr;
+    if (!ledger_.skipping()) {
+        const StatementEffect* does =
+            facts != nullptr ? &facts->does : effects_.of_statement(bind.statement);
+        if (does != nullptr) {
+            if (does->verb != TransactionVerb::none && !admit_verb(does->verb)) return false;
+            if (!admit_effect(does->text, out)) return false;
+            if (does->unknown) lease_.reset_needed = true;
+        }
+        effects_.on_bind(bind.portal, does);
+        if (facts != nullptr) note_portal(bind.portal, *facts);
+    }
+    lease_.locks_changed = true;
+    Passage passage = Passage::as_it_is;
+    if (bind.names_complete) {
+        StatementWire to = wire(out);
+        passage = statements_.bind(frame, bind, to);
+    }
+    if (bind.statement.empty()) lease_.unnamed_unbound = false;
+    return pass_on(passage, frame, Owed::bind, out);
+}
+
+bool Session::lent_describe(const Frame& frame, Outbox& out) {
+    const TargetRequest target = parse_describe(frame.body(), frame.body_is_whole());
+    if (target.kind != 'S' || !target.well_formed() || target.truncated) {
+        forward(frame, target.kind == 'S' ? Owed::describe_statement : Owed::describe_portal, out);
+        return true;
+    }
+    StatementWire to = wire(out);
+    return pass_on(statements_.describe(target, to), frame, Owed::describe_statement, out);
+}
+
+void Session::note_portal(std::string_view portal, const StatementFacts& facts) {
+    std::erase_if(lease_.portal_drops,
+                  [portal](const PortalDrops& drops) { return drops.portal == portal; });
+    if (!facts.does.text.drops_all_statements && facts.target.name.empty()) return;
+    lease_.portal_drops.push_back(
+        {std::string(portal), facts.does.text.drops_all_statements, facts.target.name});
+}
+
+bool Session::lent_execute(const Frame& frame, Outbox& out) {
+    Note note = Note::none;
+    if (effects_.has_portals() && !follow_execute(frame, out)) return false;
+    if (!lease_.portal_drops.empty()) {
+        const ExecuteRequest execute = parse_execute(frame.body(), frame.body_is_whole());
+        StatementWire to = wire(out);
+        for (const PortalDrops& portal : lease_.portal_drops) {
+            if (portal.portal != execute.portal) continue;
+            SessionStatements::Drops drops{.all = portal.all};
+            if (!portal.all && statements_.knows(portal.name)) {
+                if (statements_.hand_over(portal.name, true, to) == Passage::wait) return false;
+                drops.given = portal.name;
+            }
+            note = statements_.execute(drops, to);
+        }
+    }
+    forward(frame, Owed::execute, out, note);
+    return true;
+}
+
+// A text that is about a prepared statement, before it is sent. False: it waits, or was refused.
+bool Session::admit_target(const StatementTarget& target, Outbox& out) {
+    if (target.kind == StatementTarget::Kind::none || ledger_.skipping()) return true;
+    const bool known = statements_.knows(target.name);
+    if (looks_own(target.name) && (!known || target.kind == StatementTarget::Kind::prepare)) {
+        append_error(refusal_,
+                     {.sqlstate = sqlstate::kInvalidSqlStatementName,
+                      .message = "prepared statement \"" + target.name + "\" does not exist"});
+        return false;
+    }
+    if (target.kind != StatementTarget::Kind::execute || !known) return true;
+    if (!admit_effect({.pins = true, .reasons = kPinNamedStatement}, out)) return false;
+    StatementWire to = wire(out);
+    return statements_.hand_over(target.name, false, to) != Passage::wait;
+}
+
+bool Session::lent_close(const Frame& frame, Outbox& out) {
+    const TargetRequest target = parse_close(frame.body(), frame.body_is_whole());
+    if (target.kind == 'P') {
+        effects_.on_close_portal(target.name);
+    } else {
+        effects_.on_close_statement(target.name);
+    }
+    if (target.kind != 'S' || !target.well_formed() || target.truncated) {
+        forward(frame, Owed::close, out);
+        return true;
+    }
+    StatementWire to = wire(out);
+    return pass_on(statements_.close(target, to), frame, Owed::close, out);
+}
+
+bool Session::unnamed_is_stuck() const {
+    const UnnamedStatement::Version& unnamed = statements_.unnamed().latest();
+    return unnamed.token != 0 && unnamed.message.empty();
+}
+
+}  // namespace pgb
