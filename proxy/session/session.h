@@ -161,7 +161,15 @@ public:
 
 private:
     enum class Rest : std::uint8_t { drop, forward };
-    enum class OwnWork : std::uint8_t { none, batch_abort, rollback, barrier, discard, prepare, ask_locks };
+    enum class OwnWork : std::uint8_t {
+        none,
+        batch_abort,
+        rollback,
+        barrier,
+        discard,
+        prepare,
+        ask_locks
+    };
     enum class Follow : std::uint8_t { yes, wait, pin };
     using NamedVerb = std::pair<std::string, LocalStatement>;
 
