@@ -9,8 +9,8 @@
 namespace pgb {
 
 TextEffect Session::judge(std::string_view text, bool whole) {
-    TextEffect effect =
-        tracking_ == nullptr ? effect_of(text, whole) : tracking_->effect_of(text, whole);
+    if (tracking_ == nullptr) return effect_of(text, whole);
+    TextEffect effect = tracking_->effect_of(text, whole);
     const bool part_of_block = effect.several && effect.transactions && !journal_.empty();
     if (!part_of_block &&
         (!effect.settings || journal_.fits(settings_, tracking_->changes_of(text)))) {

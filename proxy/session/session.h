@@ -46,8 +46,8 @@ struct LeaseRules {
 
 /// Head tables shared by all sessions.
 struct SessionTables {
-    HeadTable frontend;
-    HeadTable backend;
+    HeadTable frontend = {};
+    HeadTable backend = {};
     /// Judges statement texts for all of them; none: the lexer alone does, and every SET pins.
     StateTracking* tracking = nullptr;
 };

@@ -236,17 +236,28 @@ private:
     void look_at_call() {
         const bool qualified = is_other(before_, '.');
         if (is_any(before_chain_, kListFollows) || is_other(before_chain_, ')')) return;
-        if (is_folded(name_of(previous_).substr(0, kUnlock.size()), kUnlock)) effect_.unlocks = true;
+        if (is_folded(name_of(previous_).substr(0, kUnlock.size()), kUnlock))
+            effect_.unlocks = true;
+        // A search_path among its arguments counts as that of a SET.
+        if (names(previous_, "set_config")) sets_ = true;
         if (is_session_lock(previous_)) {
             pin(kPinLock);
         } else if (names(previous_, "set_config") && !sets_locally()) {
             pin(kPinSettings);
         } else if (qualified && !schema_is_catalog_) {
             calls_ = true;
-        } else if (!names(previous_, "set_config") &&
-                   !is_harmless_before_parenthesis(name_of(previous_))) {
+        } else if (!names(previous_, "set_config") && !is_harmless(previous_)) {
             calls_ = true;
         }
+    }
+
+    // A quoted name with capitals is nobody's of PostgreSQL's own.
+    static bool is_harmless(const SqlToken& token) {
+        const std::string_view name = name_of(token);
+        const bool own_spelling =
+            token.kind == SqlTokenKind::word ||
+            std::none_of(name.begin(), name.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+        return own_spelling && is_harmless_before_parenthesis(name);
     }
 
     static bool is_session_lock(const SqlToken& name) {

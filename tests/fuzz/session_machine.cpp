@@ -33,8 +33,8 @@ public:
             case 3:
             case 4:
             case 5: return backend_bytes(what, input);
-            case 6: return answer(true);
-            case 7: return answer(false);
+            case 6: return answer(true, what >= 128);
+            case 7: return answer(false, false);
             case 8: session_.on_cancel_request(turn(), out_); return finish();
             case 9:
                 if (!cancel_in_flight_) return;
@@ -93,8 +93,8 @@ private:
         feed();
     }
 
-    // The gate's or the pool's word on what was asked.
-    void answer(bool good) {
+    // The gate's or the pool's word on what was asked. `another`: a backend on which nothing is set.
+    void answer(bool good, bool another) {
         ShedFacts facts;
         facts.workload = "fuzz";
         facts.sqlstate = "40001";
@@ -110,6 +110,7 @@ private:
             asked_backend_ = false;
             if (good || session_.has_backend()) {
                 leased_ = true;
+                if (another && !kept_) book_ = {};
                 session_.on_backend_ready(book_, turn(), out_);
             } else {
                 permit_ = false;
