@@ -150,8 +150,9 @@ private:
     Prepared prepare_likeness(const SharedStatement& statement, StatementWire& wire);
     Passage ready_unnamed(StatementWire& wire);
     Passage parse_unnamed(const Frame& frame, const StatementFacts& facts, StatementWire& wire);
-    void append_own_parse(std::string_view name, std::string_view text, std::string_view types,
-                          StatementWire& wire);
+    static void append_own_close(std::string& own, std::string_view name, StatementWire& wire);
+    static void append_own_parse(std::string_view name, std::string_view text,
+                                 std::string_view types, StatementWire& wire);
     Passage refuse(std::string_view sqlstate, std::string message, StatementWire& wire);
     void close_retired(StatementWire& wire);
     void doubt_all(StatementWire& wire);
