@@ -235,7 +235,7 @@ SessionStatements::Prepared SessionStatements::prepare_here(const SharedStatemen
     pending.number = number;
     pending.id = statement.id;
     pending.rows = statement.rows;
-    ++registry_.prepared_count;
+    registry_.count_prepared();
     if (has_rows) {
         std::string& own = wire.out.scratch();
         append_own_describe(own, wire.ledger, name);

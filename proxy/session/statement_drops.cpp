@@ -70,7 +70,7 @@ Passage SessionStatements::ready_unnamed(StatementWire& wire) {
         own = mine.message;
         wire.ledger.owe(Owed::parse, Origin::own, Note::noted);
         pending_.push(PendingKind::unnamed_again, wire.batch).number = mine.token;
-        ++registry_.prepared_count;
+        registry_.count_prepared();
     }
     wire.out.to_backend(own);
     return Passage::as_it_is;
