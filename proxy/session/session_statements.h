@@ -72,6 +72,10 @@ public:
 
     // What is known of a name, the empty one included, as it is seen behind everything sent.
     [[nodiscard]] bool knows(std::string_view name) const;
+    /// Something about the name was sent in an earlier batch: what is known may not come true.
+    [[nodiscard]] bool is_unsettled(std::string_view name, const StatementWire& wire) const {
+        return look_up(name, wire.batch).unsettled;
+    }
     /// nullptr: unknown. Valid until the next call that changes anything.
     [[nodiscard]] const StatementFacts* facts(std::string_view name) const;
     /// Whether another name, with a text of this size, is within the bounds.
