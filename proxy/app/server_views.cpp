@@ -73,13 +73,16 @@ WorkloadSnapshot Server::workload_snapshot(std::size_t workload) const {
 }
 
 Snapshot Server::make_snapshot() const {
+    Totals totals = totals_;
+    totals.statements_prepared = statements_.prepared_count();
+    totals.statements_evicted = statements_.evicted_count();
     Snapshot snapshot{
         .version = kVersion,
         .readiness = readiness(),
         .clients = static_cast<std::uint32_t>(frontends_.size() - logging_in_.size()),
         .startup_sessions = static_cast<std::uint32_t>(logging_in_.size()),
         .uptime_seconds = std::chrono::duration<double>(loop_.now() - started_at_).count(),
-        .totals = totals_,
+        .totals = totals,
         .workloads = {},
         .databases = {}};
     for (std::size_t i = 0; i < times_.size(); ++i) {

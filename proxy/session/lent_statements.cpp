@@ -154,6 +154,7 @@ bool Session::lent_execute(const Frame& frame, Outbox& out) {
         StatementWire to = wire(out);
         for (const PortalDrops& portal : lease_.portal_drops) {
             if (portal.portal != execute.portal) continue;
+            if (!portal.all && statements_.is_unsettled(portal.name, to)) return false;
             SessionStatements::Drops drops{.all = portal.all};
             if (!portal.all && statements_.knows(portal.name)) {
                 if (statements_.hand_over(portal.name, true, to) == Passage::wait) return false;
@@ -169,6 +170,8 @@ bool Session::lent_execute(const Frame& frame, Outbox& out) {
 // A text that is about a prepared statement, before it is sent. False: it waits, or was refused.
 bool Session::admit_target(const StatementTarget& target, Outbox& out) {
     if (target.kind == StatementTarget::Kind::none || ledger_.skipping()) return true;
+    StatementWire to = wire(out);
+    if (statements_.is_unsettled(target.name, to)) return false;
     const bool known = statements_.knows(target.name);
     if (looks_own(target.name) && (!known || target.kind == StatementTarget::Kind::prepare)) {
         append_error(refusal_,
@@ -178,7 +181,6 @@ bool Session::admit_target(const StatementTarget& target, Outbox& out) {
     }
     if (target.kind != StatementTarget::Kind::execute || !known) return true;
     if (!admit_effect({.pins = true, .reasons = kPinNamedStatement}, out)) return false;
-    StatementWire to = wire(out);
     return statements_.hand_over(target.name, false, to) != Passage::wait;
 }
 

@@ -24,31 +24,6 @@ std::size_t parameters_of(const SharedStatement& statement) {
     return statement.types.size() / sizeof(std::uint32_t);
 }
 
-// Without rows and parameters, and refused by PostgreSQL's Parse in a failed block.
-bool is_bare(const StatementFacts& facts) {
-    if (facts.does.text.drops_all_statements || !facts.target.name.empty()) return true;
-    switch (facts.verb) {
-        case TransactionVerb::begin:
-        case TransactionVerb::start_transaction:
-        case TransactionVerb::savepoint:
-        case TransactionVerb::release:
-        case TransactionVerb::set_transaction:
-        case TransactionVerb::commit_prepared:
-        case TransactionVerb::rollback_prepared: return true;
-        case TransactionVerb::none:
-        case TransactionVerb::empty:
-        case TransactionVerb::commit:
-        case TransactionVerb::end_:
-        case TransactionVerb::rollback:
-        case TransactionVerb::abort_:
-        case TransactionVerb::commit_and_chain:
-        case TransactionVerb::rollback_and_chain:
-        case TransactionVerb::rollback_to:
-        case TransactionVerb::prepare_transaction: return false;
-    }
-    return false;
-}
-
 // A message whose body goes on behind what is written here.
 void append_head(std::string& out, char type, std::uint64_t size) {
     const auto length = static_cast<std::uint32_t>(size - 1);
@@ -59,11 +34,6 @@ void append_head(std::string& out, char type, std::uint64_t size) {
 void append_own_describe(std::string& out, ReplyLedger& ledger, std::string_view name) {
     MessageWriter(out).begin(FrontendType::describe).u8('S').cstring(name).end();
     ledger.owe(Owed::describe_statement, Origin::own, Note::noted);
-}
-
-void append_own_close(std::string& out, ReplyLedger& ledger, std::string_view name) {
-    MessageWriter(out).begin(FrontendType::close).u8('S').cstring(name).end();
-    ledger.owe(Owed::close, Origin::own, Note::noted);
 }
 
 }  // namespace
@@ -145,18 +115,6 @@ Passage SessionStatements::parse(const Frame& frame, const ParseRequest& parse,
     pending.text = parse.text;
     pending.types = rest.substr(parse.text.size() + 1 + sizeof(std::uint16_t));
     pending.facts = facts;
-    return Passage::sent;
-}
-
-Passage SessionStatements::parse_unnamed(const Frame& frame, const StatementFacts& facts,
-                                         StatementWire& wire) {
-    // The rest of a message that is not whole would be missing when it is repeated.
-    const std::string_view message = frame.whole() ? frame.bytes : std::string_view();
-    PendingStatement& pending = pending_.push(PendingKind::unnamed_parse, wire.batch);
-    pending.number = registry_.fresh_token();
-    unnamed_.sent(pending.number, message, facts);
-    wire.ledger.owe(Owed::parse, Origin::frontend, Note::noted);
-    wire.out.to_backend(frame.bytes);
     return Passage::sent;
 }
 
@@ -277,7 +235,7 @@ SessionStatements::Prepared SessionStatements::prepare_here(const SharedStatemen
     pending.number = number;
     pending.id = statement.id;
     pending.rows = statement.rows;
-    ++registry_.prepared_count;
+    registry_.count_prepared();
     if (has_rows) {
         std::string& own = wire.out.scratch();
         append_own_describe(own, wire.ledger, name);
@@ -299,35 +257,6 @@ SessionStatements::Prepared SessionStatements::prepare_likeness(const SharedStat
     return {Passage::sent, number};
 }
 
-// Makes sure that the backend's unnamed statement is this session's, or that there is none.
-Passage SessionStatements::ready_unnamed(StatementWire& wire) {
-    const PendingStatement* coming = pending_.newest([](const PendingStatement& pending) {
-        return pending.kind >= PendingKind::unnamed_parse || pending.drops_unnamed;
-    });
-    if (coming != nullptr && coming->batch != wire.batch) return Passage::wait;
-    const UnnamedStatement::Version& mine = unnamed_.latest();
-    const std::uint64_t there = coming != nullptr ? coming->number : wire.book.statements.unnamed;
-    if (mine.token == there) return Passage::as_it_is;
-    std::string& own = wire.out.scratch();
-    if (wire.in_failed_block && mine.token != 0 && is_bare(mine.facts)) {
-        // What PostgreSQL says of it in a failed block, it says of an empty statement, too.
-        append_own_parse({}, {}, {}, wire);
-        pending_.push(PendingKind::unnamed_again, wire.batch).number = registry_.fresh_token();
-        return Passage::as_it_is;
-    }
-    if (mine.token == 0 || mine.message.empty()) {
-        append_own_close(own, wire.ledger, {});
-        pending_.push(PendingKind::unnamed_foreign, wire.batch);
-    } else {
-        own = mine.message;
-        wire.ledger.owe(Owed::parse, Origin::own, Note::noted);
-        pending_.push(PendingKind::unnamed_again, wire.batch).number = mine.token;
-        ++registry_.prepared_count;
-    }
-    wire.out.to_backend(own);
-    return Passage::as_it_is;
-}
-
 Passage SessionStatements::hand_over(std::string_view name, bool empty, StatementWire& wire) {
     if (wire.ledger.skipping()) return Passage::as_it_is;
     const Found found = look_up(name, wire.batch);
@@ -343,6 +272,12 @@ Passage SessionStatements::hand_over(std::string_view name, bool empty, Statemen
     return Passage::sent;
 }
 
+void SessionStatements::append_own_close(std::string& own, std::string_view name,
+                                         StatementWire& wire) {
+    MessageWriter(own).begin(FrontendType::close).u8('S').cstring(name).end();
+    wire.ledger.owe(Owed::close, Origin::own, Note::noted);
+}
+
 void SessionStatements::append_own_parse(std::string_view name, std::string_view text,
                                          std::string_view types, StatementWire& wire) {
     std::string& own = wire.out.scratch();
@@ -355,38 +290,6 @@ void SessionStatements::append_own_parse(std::string_view name, std::string_view
         .end();
     wire.out.to_backend(own);
     wire.ledger.owe(Owed::parse, Origin::own, Note::noted);
-}
-
-Note SessionStatements::query(const Drops& drops, StatementWire& wire) {
-    if (wire.ledger.skipping()) return Note::none;
-    if (drops.all || !drops.given.empty()) {
-        execute(drops, wire);
-        pending_.back().drops_unnamed = true;
-    } else if (unnamed_.latest().token == 0 && wire.book.statements.unnamed == 0 &&
-               pending_.empty()) {
-        return Note::none;
-    } else {
-        pending_.push(PendingKind::unnamed_drop, wire.batch);
-    }
-    unnamed_.drop_sent();
-    return Note::noted;
-}
-
-Note SessionStatements::execute(const Drops& drops, StatementWire& wire) {
-    if (wire.ledger.skipping()) return Note::none;
-    if (drops.all) {
-        doubt_all(wire);
-        pending_.push(PendingKind::close_all, wire.batch);
-        return Note::noted;
-    }
-    if (drops.given.empty()) return Note::none;
-    pending_.push(PendingKind::deallocate, wire.batch).name = drops.given;
-    return Note::noted;
-}
-
-void SessionStatements::doubt_all(StatementWire& wire) {
-    wire.book.statements.doubt_all();
-    pending_.for_each([](PendingStatement& pending) { pending.doubtful = true; });
 }
 
 Passage SessionStatements::refuse(std::string_view sqlstate, std::string message,
@@ -412,7 +315,7 @@ void SessionStatements::close_retired(StatementWire& wire) {
     if (!wire.book.statements.has_retired()) return;
     std::string& own = wire.out.scratch();
     for (std::string& name : wire.book.statements.take_retired()) {
-        append_own_close(own, wire.ledger, name);
+        append_own_close(own, name, wire);
         pending_.push(PendingKind::retire, wire.batch).name = std::move(name);
     }
     wire.out.to_backend(own);

@@ -72,6 +72,10 @@ public:
 
     // What is known of a name, the empty one included, as it is seen behind everything sent.
     [[nodiscard]] bool knows(std::string_view name) const;
+    /// Something about the name was sent in an earlier batch: what is known may not come true.
+    [[nodiscard]] bool is_unsettled(std::string_view name, const StatementWire& wire) const {
+        return look_up(name, wire.batch).unsettled;
+    }
     /// nullptr: unknown. Valid until the next call that changes anything.
     [[nodiscard]] const StatementFacts* facts(std::string_view name) const;
     /// Whether another name, with a text of this size, is within the bounds.
@@ -150,8 +154,9 @@ private:
     Prepared prepare_likeness(const SharedStatement& statement, StatementWire& wire);
     Passage ready_unnamed(StatementWire& wire);
     Passage parse_unnamed(const Frame& frame, const StatementFacts& facts, StatementWire& wire);
-    void append_own_parse(std::string_view name, std::string_view text, std::string_view types,
-                          StatementWire& wire);
+    static void append_own_close(std::string& own, std::string_view name, StatementWire& wire);
+    static void append_own_parse(std::string_view name, std::string_view text,
+                                 std::string_view types, StatementWire& wire);
     Passage refuse(std::string_view sqlstate, std::string message, StatementWire& wire);
     void close_retired(StatementWire& wire);
     void doubt_all(StatementWire& wire);

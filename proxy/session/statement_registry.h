@@ -75,9 +75,11 @@ public:
     [[nodiscard]] std::size_t size() const { return statements_.size(); }
     [[nodiscard]] std::size_t memory() const { return used_memory_ + unused_memory_; }
 
-    /// Statements that the proxy itself prepared on a backend, and those it closed for room.
-    std::uint64_t prepared_count = 0;
-    std::uint64_t evicted_count = 0;
+    /// Statements that the proxy itself made on a backend, and those it closed there for room.
+    void count_prepared() { ++prepared_count_; }
+    void count_evicted(std::size_t count) { evicted_count_ += count; }
+    [[nodiscard]] std::uint64_t prepared_count() const { return prepared_count_; }
+    [[nodiscard]] std::uint64_t evicted_count() const { return evicted_count_; }
 
 private:
     static std::size_t cost(const SharedStatement& statement);
@@ -91,6 +93,8 @@ private:
     std::size_t unused_memory_ = 0;
     StatementId last_id_ = 0;
     std::uint64_t last_token_ = 0;
+    std::uint64_t prepared_count_ = 0;
+    std::uint64_t evicted_count_ = 0;
 };
 
 }  // namespace pgb

@@ -112,8 +112,8 @@ void SessionStatements::finish_parse(PendingStatement& done, BackendBook& book) 
         book.statements.retire(statement_name(done.number));
         return;
     }
-    registry_.evicted_count +=
-        book.statements.map(statement.id, done.number, registry_.limits().backend_max);
+    registry_.count_evicted(
+        book.statements.map(statement.id, done.number, registry_.limits().backend_max));
 }
 
 void SessionStatements::finish_prepare(const PendingStatement& done, BackendBook& book) {
@@ -125,8 +125,8 @@ void SessionStatements::finish_prepare(const PendingStatement& done, BackendBook
         book.statements.retire(statement_name(done.number));
         return;
     }
-    registry_.evicted_count +=
-        book.statements.map(done.id, done.number, registry_.limits().backend_max);
+    registry_.count_evicted(
+        book.statements.map(done.id, done.number, registry_.limits().backend_max));
 }
 
 void SessionStatements::finish_unnamed(const PendingStatement& done, BackendBook& book) {
