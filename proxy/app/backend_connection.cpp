@@ -5,6 +5,7 @@
 #include "proxy/app/database.h"
 #include "proxy/app/frontend_connection.h"
 #include "proxy/app/server.h"
+#include "proxy/app/spare_buffers.h"
 #include "proxy/base/check.h"
 
 namespace pgb {
@@ -34,7 +35,7 @@ void BackendConnection::attach(FrontendConnection& user) {
 void BackendConnection::detach() {
     user_ = nullptr;
     if (!input_.empty()) unfit_ = true;
-    input_ = std::string();
+    free_memory(input_);
     update_reading();
 }
 

@@ -4,6 +4,7 @@
 #include "proxy/app/backend_connection.h"
 #include "proxy/app/database.h"
 #include "proxy/app/server.h"
+#include "proxy/app/spare_buffers.h"
 #include "proxy/io/random.h"
 
 namespace pgb {
@@ -116,7 +117,7 @@ void FrontendConnection::pump() {
 
 void FrontendConnection::keep_input(std::string_view rest) {
     if (is_dead() || rest.empty()) return;
-    input_ = server_.spare_buffers().take();
+    server_.spare_buffers().lend_to(input_);
     input_.assign(rest);
     input_at_ = 0;
     update_reading();
@@ -124,8 +125,7 @@ void FrontendConnection::keep_input(std::string_view rest) {
 
 void FrontendConnection::drop_taken_input() {
     if (input_at_ >= input_.size()) {
-        server_.spare_buffers().give_back(std::move(input_));
-        input_ = std::string();
+        server_.spare_buffers().give_back(input_);
         input_at_ = 0;
     } else if (input_at_ >= kReadAhead) {
         input_.erase(0, input_at_);
@@ -156,8 +156,7 @@ void FrontendConnection::deliver_eof() {
     if (state == SessionState::winding_up || state == SessionState::closed) return;
     const bool waits = state == SessionState::queued || state == SessionState::waiting_backend;
     if (!input_.empty() && !session_.takes_input() && !waits) return;
-    input_ = std::string();
-    input_at_ = 0;
+    drop_input();
     session_.on_frontend_gone(Leaving::goodbye, turn(), server_.outbox());
     carry_out();
 }
@@ -172,7 +171,9 @@ void FrontendConnection::update_reading() {
     const config::Limits& limits = server_.config().limits;
     const bool full = input_.size() - input_at_ >= limits.max_message_buffer + kReadAhead;
     const bool backend_full = backend_ != nullptr && backend_->unsent() > limits.high_watermark;
-    const bool replies_wait = output_.size() > limits.high_watermark;
+    // With a backend its replies are held back where they come from, and a frontend that writes all
+    // it has before it reads may go on, as it may with PostgreSQL. Without one the replies are ours.
+    const bool replies_wait = backend_ == nullptr && output_.size() > limits.high_watermark;
     socket_.watch(!eof_ && !full && !backend_full && !replies_wait, !output_.empty());
 }
 
@@ -223,8 +224,7 @@ void FrontendConnection::deliver_reset() {
     // After its goodbye a client may close without reading: what it asked for is not cut short.
     if (said_goodbye()) eof_ = true;
     if (eof_ || session_.state() == SessionState::winding_up) return;
-    input_ = std::string();
-    input_at_ = 0;
+    drop_input();
     session_.on_frontend_gone(Leaving::reset, turn(), server_.outbox());
 }
 
@@ -285,7 +285,7 @@ void FrontendConnection::die() {
     if (phase_ == FrontendPhase::login) server_.login_finished(*this);
     phase_ = FrontendPhase::dead;
     broken_ = true;
-    input_ = std::string();
+    free_memory(input_);
     output_.clear();
     socket_.close();
     server_.note_dead(*this);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "proxy/app/output_buffer.h"
+#include "proxy/app/spare_buffers.h"
 #include "proxy/base/instant.h"
 #include "proxy/base/intrusive_list.h"
 #include "proxy/gate/gate.h"
@@ -99,6 +100,10 @@ private:
     std::size_t feed_session(std::string_view view);
     void deliver_eof();
     void drop_taken_input();
+    void drop_input() {
+        free_memory(input_);
+        input_at_ = 0;
+    }
     void begin_login();
     void start_cancel();
     void on_eof();

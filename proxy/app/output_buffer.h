@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "proxy/app/spare_buffers.h"
 #include "proxy/io/socket.h"
 
 namespace pgb {
@@ -56,7 +57,7 @@ public:
 
     void clear() {
         // The memory goes back at once: an idle connection owns no buffer.
-        bytes_ = std::string();
+        free_memory(bytes_);
         sent_ = 0;
     }
 

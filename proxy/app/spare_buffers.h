@@ -7,6 +7,12 @@
 
 namespace pgb {
 
+/// Empties a string and gives its memory back; assigning an empty one would keep it.
+inline void free_memory(std::string& text) {
+    text.clear();
+    if (text.capacity() > std::string().capacity()) std::string().swap(text);
+}
+
 /// The memory of buffers that have become empty, for the next connection whose bytes must wait:
 /// an idle connection owns none, and a busy one does not go to the allocator for each message.
 /// Holds at most kCountMax x kSizeMax bytes; what is larger or too many is freed.
@@ -14,23 +20,28 @@ class SpareBuffers {
 public:
     SpareBuffers() { spare_.reserve(kCountMax); }
 
-    /// An empty string, with memory if there is some.
-    std::string take() {
-        if (spare_.empty()) return {};
-        std::string buffer = std::move(spare_.back());
+    /// Lends memory to a string that has none.
+    void lend_to(std::string& empty) {
+        if (spare_.empty()) {
+            empty.reserve(kSizeMin);
+            return;
+        }
+        empty.swap(spare_.back());
         spare_.pop_back();
-        return buffer;
     }
 
-    void give_back(std::string&& buffer) {
+    /// Leaves `buffer` empty and without memory.
+    void give_back(std::string& buffer) {
         const bool of_use = buffer.capacity() >= kSizeMin && buffer.capacity() <= kSizeMax;
-        if (!of_use || spare_.size() == kCountMax) return;
-        buffer.clear();
-        spare_.push_back(std::move(buffer));
+        if (of_use && spare_.size() < kCountMax) {
+            spare_.push_back(std::move(buffer));
+            spare_.back().clear();
+        }
+        free_memory(buffer);
     }
 
     static constexpr std::size_t kCountMax = 64;
-    static constexpr std::size_t kSizeMin = 64;
+    static constexpr std::size_t kSizeMin = 512;
     static constexpr std::size_t kSizeMax = std::size_t{16} << 10;
 
 private:
