@@ -147,7 +147,9 @@ async def types():
 
 
 async def refusal():
-    holder, connection = await connect(application_name=TIGHT), await connect(application_name=TIGHT)
+    holder, connection = await connect(application_name=TIGHT), await connect(
+        application_name=TIGHT
+    )
     async with holder.transaction():
         await holder.execute("select 1")
         for _ in range(3):
@@ -187,8 +189,19 @@ async def refusal_pool():
 
 async def main():
     for body in (
-        login, simple, prepared, commit, rollback, error, copy, cursors, cancel, notify, types,
-        refusal, refusal_pool,
+        login,
+        simple,
+        prepared,
+        commit,
+        rollback,
+        error,
+        copy,
+        cursors,
+        cancel,
+        notify,
+        types,
+        refusal,
+        refusal_pool,
     ):
         await check_async(body.__name__, body)
 

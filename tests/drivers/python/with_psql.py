@@ -23,7 +23,12 @@ def run(*command, text=None, name="", fine=True, user=USER):
         "LC_ALL": "C.UTF-8",
     }
     done = subprocess.run(
-        command, env=environment, input=text, capture_output=True, text=True, check=False,
+        command,
+        env=environment,
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
         timeout=SECONDS,
     )
     if fine and done.returncode:
@@ -48,7 +53,9 @@ def simple():
 
 
 def prepared():
-    same(psql("prepare plan as select $1::int + 1;\nexecute plan(1);\nexecute plan(2);\n"), "2\n3\n")
+    same(
+        psql("prepare plan as select $1::int + 1;\nexecute plan(1);\nexecute plan(2);\n"), "2\n3\n"
+    )
 
 
 def commit():
@@ -68,8 +75,12 @@ def error():
     out, err = run("psql", "-XAtq", text="select 1/0;\n\\errverbose\nselect 5;\n")
     same(out, "5\n")
     assert "22012" in err, err
-    out, _ = run("psql", "-XAtq", "--set=ON_ERROR_ROLLBACK=on",
-                 text="begin;\nselect 1/0;\nselect 6;\ncommit;\n")
+    out, _ = run(
+        "psql",
+        "-XAtq",
+        "--set=ON_ERROR_ROLLBACK=on",
+        text="begin;\nselect 1/0;\nselect 6;\ncommit;\n",
+    )
     same(out, "6\n")
 
 
@@ -82,7 +93,10 @@ def copy():
         psql(f"\\copy (select * from t where b like 'line %' order by a) to '{folder}/back'\n")
         with open(f"{folder}/back", encoding="utf-8") as file:
             same(file.read() == lines, True)
-    same(psql("copy t from stdin;\n7\tinline\n\\.\nselect b from t where b = 'inline';\n"), "inline\n")
+    same(
+        psql("copy t from stdin;\n7\tinline\n\\.\nselect b from t where b = 'inline';\n"),
+        "inline\n",
+    )
 
 
 def cursor():
@@ -93,7 +107,8 @@ def cursor():
 def watch():
     """\\watch repeats for ever; a division by zero on the fourth round ends it."""
     out, err = run(
-        "psql", "-XAtq",
+        "psql",
+        "-XAtq",
         text="create temporary sequence rounds;\n"
         "select 'round', 1 / (4 - nextval('rounds')) \\watch 0.05\n",
     )
@@ -109,8 +124,12 @@ def cancel():
     """Ctrl-C: psql sends a CancelRequest."""
     environment = {**os.environ, "PGHOST": HOST, "PGPORT": str(PORT), "PGUSER": USER}
     process = subprocess.Popen(
-        ["psql", "-XAtq", DATABASE], env=environment, stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        ["psql", "-XAtq", DATABASE],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     process.stdin.write("\\echo ready\nselect pg_sleep(20);\n")
     process.stdin.flush()
@@ -133,8 +152,13 @@ def pgbench():
         assert re.search(r"actually processed: 320/320", out), out + err
         assert "number of failed transactions: 0 " in out, out
     same(psql("select count(*) from pgbench_history;"), "960\n")
-    same(psql("select sum(abalance) = (select sum(delta) from pgbench_history)"
-              " from pgbench_accounts;"), "t\n")
+    same(
+        psql(
+            "select sum(abalance) = (select sum(delta) from pgbench_history)"
+            " from pgbench_accounts;"
+        ),
+        "t\n",
+    )
 
 
 def dumped(options):
@@ -149,9 +173,12 @@ def dump():
     own = int(re.search(r" (\d+)", run("pg_dump", "--version")[0])[1])
     if server > own:
         return
-    psql("create schema dumped;\ncreate table dumped.a (id serial primary key, b text, c jsonb);\n"
-         "insert into dumped.a (b, c) select 'ä' || n, '{}' from generate_series(1, 5000) n;\n"
-         "create view dumped.v as select count(*) from dumped.a;\n", user="postgres")
+    psql(
+        "create schema dumped;\ncreate table dumped.a (id serial primary key, b text, c jsonb);\n"
+        "insert into dumped.a (b, c) select 'ä' || n, '{}' from generate_series(1, 5000) n;\n"
+        "create view dumped.v as select count(*) from dumped.a;\n",
+        user="postgres",
+    )
     for options in (["--inserts", "--rows-per-insert=100"], []):
         text = dumped(options)
         psql("drop schema dumped cascade;", user="postgres")
@@ -164,14 +191,22 @@ def dump():
 def refusal():
     holder = subprocess.Popen(
         ["psql", "-XAtq", "-h", HOST, "-p", str(PORT), "-U", USER, DATABASE],
-        env={**os.environ, "PGAPPNAME": TIGHT}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        env={**os.environ, "PGAPPNAME": TIGHT},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
     )
     holder.stdin.write("begin;\nselect 1;\n")
     holder.stdin.flush()
     same(holder.stdout.readline(), "1\n")
-    out, err = run("psql", "-XAtq", "--set=VERBOSITY=verbose", name=TIGHT, fine=False,
-                   text="begin;\nselect 1;\nselect 2;\nrollback;\n\\! true\n\\echo :SQLSTATE\n")
+    out, err = run(
+        "psql",
+        "-XAtq",
+        "--set=VERBOSITY=verbose",
+        name=TIGHT,
+        fine=False,
+        text="begin;\nselect 1;\nselect 2;\nrollback;\n\\! true\n\\echo :SQLSTATE\n",
+    )
     assert "40001" in err and "25P02" in err and "reason=queue_full" in err, err
     same(out, "00000\n")
     holder.communicate("rollback;\n", timeout=10)
@@ -179,7 +214,20 @@ def refusal():
 
 
 for body in (
-    login, simple, prepared, commit, rollback, error, copy, cursor, watch, gexec, cancel, notify,
-    pgbench, dump, refusal,
+    login,
+    simple,
+    prepared,
+    commit,
+    rollback,
+    error,
+    copy,
+    cursor,
+    watch,
+    gexec,
+    cancel,
+    notify,
+    pgbench,
+    dump,
+    refusal,
 ):
     check(body.__name__, body)

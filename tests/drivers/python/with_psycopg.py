@@ -179,7 +179,18 @@ def refusal_in_pipeline():
 
 
 for body in (
-    login, simple, prepared, commit, rollback, error, copy, pipeline, cursors, cancel, notify,
-    refusal, refusal_in_pipeline,
+    login,
+    simple,
+    prepared,
+    commit,
+    rollback,
+    error,
+    copy,
+    pipeline,
+    cursors,
+    cancel,
+    notify,
+    refusal,
+    refusal_in_pipeline,
 ):
     check(body.__name__, body)

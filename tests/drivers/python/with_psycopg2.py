@@ -93,7 +93,9 @@ def copy():
     same(count(connection), before + 2000)
     out = io.StringIO()
     with connection.cursor() as cursor:
-        cursor.copy_expert("copy (select a, b from t where b like 'row %' order by a) to stdout", out)
+        cursor.copy_expert(
+            "copy (select a, b from t where b like 'row %' order by a) to stdout", out
+        )
     same(out.getvalue(), text)
     psycopg2.extras.execute_values(
         connection.cursor(), "insert into t values %s", [(n, "many") for n in range(500)]
@@ -166,6 +168,16 @@ def refusal():
 
 
 for body in (
-    login, simple, prepared, commit, rollback, error, copy, cursors, cancel, notify, refusal,
+    login,
+    simple,
+    prepared,
+    commit,
+    rollback,
+    error,
+    copy,
+    cursors,
+    cancel,
+    notify,
+    refusal,
 ):
     check(body.__name__, body)

@@ -139,7 +139,10 @@ async def asyncpg_engine():
             same(await connection.scalar(sa.text("select 1 + :n"), {"n": number}), number + 1)
             await connection.execute(Row.__table__.insert(), [{"id": 100 + number}])
     async with places.connect() as connection:
-        same(await connection.scalar(sa.text("select count(*) from k where id between 100 and 105")), 6)
+        same(
+            await connection.scalar(sa.text("select count(*) from k where id between 100 and 105")),
+            6,
+        )
     await places.dispose()
 
 
