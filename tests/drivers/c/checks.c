@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The application_name of a workload with one permit and no queue; empty when there is no proxy.
+// The application_name of a workload with one permit and a short wait; empty when there is no proxy.
 static const char* tight(void) {
     const char* name = getenv("DRIVER_TIGHT");
     return name ? name : "";

@@ -13,7 +13,7 @@ import (
 	"github.com/lib/pq"
 )
 
-// The application_name of a workload with one permit and no queue; empty when there is no proxy.
+// The application_name of a workload with one permit and a short wait; empty when there is no proxy.
 var tight = os.Getenv("DRIVER_TIGHT")
 
 func place(name string) string {

@@ -16,7 +16,7 @@ import org.postgresql.PGConnection;
  * sending queries; HikariCP. Everything is done in the default mode, the rest in short.
  */
 public class WithJdbc {
-    /** The application name of a workload with one permit and no queue; empty without a proxy. */
+    /** The application name of a workload with one permit and a short wait; empty without a proxy. */
     static final String TIGHT = variable("DRIVER_TIGHT");
 
     interface Body {
@@ -227,7 +227,7 @@ public class WithJdbc {
              Connection holder = connect(TIGHT, AT_ONCE)) {
             holder.setAutoCommit(false);
             same(one(holder, "select 1"), "1");
-            for (int round = 0; round < 8; round++) {
+            for (int round = 0; round < 3; round++) {
                 fails("40001", () -> one(connection, "select 1"));
                 connection.setAutoCommit(false);
                 fails("40001", () -> execute(connection, "insert into t values (77, 'refused')"));

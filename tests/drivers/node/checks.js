@@ -9,7 +9,7 @@ const place = {
   database: process.env.DRIVER_DATABASE,
   user: process.env.DRIVER_USER,
 };
-// The application_name of a workload with one permit and no queue; empty when there is no proxy.
+// The application_name of a workload with one permit and a short wait; empty when there is no proxy.
 const tight = process.env.DRIVER_TIGHT || '';
 
 async function check(body) {

@@ -157,7 +157,7 @@ async function holding(use) {
 async function refusal() {
   await holding((release) => connected(async (client) => {
     const refused = await fails('40001', client.query('select $1::int', [1]));
-    ok(refused.hint.includes('reason=queue_full'));
+    ok(refused.hint.includes('reason=queue_timeout'));
     await client.query('begin');
     await fails('40001', client.query('select 1'));
     await fails('25P02', client.query('select 1'));

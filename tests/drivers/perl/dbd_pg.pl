@@ -104,6 +104,9 @@ check(cancel => sub {
     my $dbh = connect_as();
     $dbh->do('select pg_sleep(20)', { pg_async => PG_ASYNC });
     same($dbh->pg_ready ? 1 : 0, 0);
+    my $running = "select count(*) from pg_stat_activity where query = 'select pg_sleep(20)'";
+    my ($other, $end) = (connect_as(), Time::HiRes::time() + 5);
+    until (one($other, $running)) { die 'it does not run' if Time::HiRes::time() > $end; }
     my $start = Time::HiRes::time();
     same($dbh->pg_cancel ? 1 : 0, 1);
     die 'the cancel came late' if Time::HiRes::time() - $start > 10;

@@ -6,7 +6,7 @@ HOST = os.environ["DRIVER_HOST"]
 PORT = int(os.environ["DRIVER_PORT"])
 DATABASE = os.environ["DRIVER_DATABASE"]
 USER = os.environ["DRIVER_USER"]
-# The application_name of a workload with one permit and no queue; empty when there is no proxy.
+# The application_name of a workload with one permit and a short wait; empty when there is no proxy.
 TIGHT = os.environ.get("DRIVER_TIGHT", "")
 
 

@@ -207,7 +207,7 @@ def refusal():
         fine=False,
         text="begin;\nselect 1;\nselect 2;\nrollback;\n\\! true\n\\echo :SQLSTATE\n",
     )
-    assert "40001" in err and "25P02" in err and "reason=queue_full" in err, err
+    assert "40001" in err and "25P02" in err and "reason=queue_timeout" in err, err
     same(out, "00000\n")
     holder.communicate("rollback;\n", timeout=10)
     same(psql("select 9;", name=TIGHT), "9\n")

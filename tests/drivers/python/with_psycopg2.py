@@ -156,7 +156,7 @@ def refusal():
     process = connection.info.backend_pid
     refused = fails("40001", lambda: rows(connection, "select 1"))
     assert isinstance(refused, psycopg2.errors.SerializationFailure)
-    assert "reason=queue_full" in refused.diag.message_hint
+    assert "reason=queue_timeout" in refused.diag.message_hint
     pool.putconn(connection)
     holder.rollback()
     connection = pool.getconn()

@@ -3,7 +3,7 @@ HOST = ENV.fetch("DRIVER_HOST")
 PORT = ENV.fetch("DRIVER_PORT").to_i
 DATABASE = ENV.fetch("DRIVER_DATABASE")
 USER = ENV.fetch("DRIVER_USER")
-# The application_name of a workload with one permit and no queue; empty when there is no proxy.
+# The application_name of a workload with one permit and a short wait; empty when there is no proxy.
 TIGHT = ENV.fetch("DRIVER_TIGHT", "")
 $stdout.sync = true
 
