@@ -7,6 +7,7 @@ pytest.register_assert_rewrite("support")
 
 from support import postgres as postgres_module  # noqa: E402
 from support import proxy as proxy_module  # noqa: E402
+from support import server_version  # noqa: E402
 from support.wire import Session  # noqa: E402
 
 
@@ -16,6 +17,10 @@ def pytest_collection_modifyitems(items):
         for item in items:
             if "needs_proxy" in item.keywords and "proves_postgresql" not in item.keywords:
                 item.add_marker(skip)
+    for item in items:
+        case = item.callspec.id if hasattr(item, "callspec") else ""
+        if case in server_version.LEFT_OUT:
+            item.add_marker(pytest.mark.skip(reason=server_version.LEFT_OUT[case]))
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import threading
 
+from .server_version import bindir, environment
 from .waiting import free_port, until, until_none
 from .wire import Address, ServerError, Session
 
@@ -26,6 +27,8 @@ SETTINGS = {
     "log_statement": "all",
     "log_min_duration_statement": "0",
     "log_line_prefix": "%m [%p] %u@%d %e ",
+    # PostgreSQL 13 would keep md5, which the line of pg_hba.conf for `locked` does not take.
+    "password_encryption": "scram-sha-256",
     "lc_messages": "C",
     "autovacuum": "off",
     "jit": "off",
@@ -68,12 +71,6 @@ create function say(what text) returns text language plpgsql as
 grant all on all tables in schema public to public;
 grant all on all sequences in schema public to public;
 """
-
-
-def bindir():
-    """The folder of initdb and postgres: PGBULKHEAD_TEST_PGBIN, or what pg_config says."""
-    named = os.environ.get("PGBULKHEAD_TEST_PGBIN")
-    return named or subprocess.check_output(["pg_config", "--bindir"], text=True).strip()
 
 
 class Postgres:
@@ -131,6 +128,7 @@ class Postgres:
             capture_output=True,
             text=True,
             cwd="/",
+            env=environment(),
             **self._identity(),
         )
         assert done.returncode == 0, done.stderr
@@ -151,6 +149,7 @@ class Postgres:
                 stdout=log,
                 stderr=log,
                 cwd="/",
+                env=environment(),
                 **self._identity(),
             )
         until(self._answers, within=20, what="PostgreSQL answers")
