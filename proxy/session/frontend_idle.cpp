@@ -213,37 +213,6 @@ bool Session::idle_query(const Frame& frame, Outbox& out) {
     return taken;
 }
 
-// DEALLOCATE and DISCARD ALL of a session that keeps no backend and is in no block: all that they
-// are about is here.
-bool Session::drop_statements(std::string_view text, std::string& reply) {
-    if (has_backend_ || block_.state() != VirtualBlock::State::none) return false;
-    const StatementTarget target = read_statement_target(text);
-    if (!target.alone) return false;
-    switch (target.kind) {
-        case StatementTarget::Kind::none:
-        case StatementTarget::Kind::prepare:
-        case StatementTarget::Kind::execute: return false;
-        case StatementTarget::Kind::deallocate_all:
-            statements_.drop_names();
-            append_command_complete(reply, "DEALLOCATE ALL");
-            return true;
-        case StatementTarget::Kind::discard_all:
-            // With settings PostgreSQL has the parameters to tell that return to their start.
-            if (!settings_.empty()) return false;
-            statements_.drop_names();
-            append_command_complete(reply, "DISCARD ALL");
-            return true;
-        case StatementTarget::Kind::deallocate: break;
-    }
-    if (statements_.knows(target.name)) {
-        statements_.drop_name(target.name);
-        append_command_complete(reply, "DEALLOCATE");
-    } else {
-        append_not_in_failed_block(target.name, reply);
-    }
-    return true;
-}
-
 bool Session::idle_parse(const Frame& frame, Outbox& out) {
     const ParseRequest parse = parse_parse(frame.body(), frame.body_is_whole());
     std::string& reply = out.scratch();
@@ -269,14 +238,7 @@ bool Session::idle_parse(const Frame& frame, Outbox& out) {
         fail_batch(reply, out);
         return true;
     }
-    if (parse.name.empty() && parse.parameter_type_count == 0 &&
-        parse.text.size() <= StatementFacts::kLocalTextMax &&
-        block_.is_local(statement, parse.text)) {
-        statements_.set_unnamed(frame.bytes, {statement, {}});
-        append_parse_complete(reply);
-        out.to_frontend(reply);
-        return true;
-    }
+    if (parse_here(frame, parse, statement, out)) return true;
     if (failed) {
         append_in_failed_block(reply);
         fail_batch(reply, out);
@@ -393,11 +355,6 @@ bool Session::idle_close(const Frame& frame, Outbox& out) {
     append_close_complete(reply);
     out.to_frontend(reply);
     return true;
-}
-
-const StatementFacts* Session::local_statement(std::string_view name) const {
-    const StatementFacts* facts = statements_.facts(name);
-    return facts != nullptr && facts->verb != TransactionVerb::none ? facts : nullptr;
 }
 
 }  // namespace pgb

@@ -8,6 +8,7 @@
 
 #include "protocol/framer.h"
 #include "protocol/ready_for_query.h"
+#include "protocol/request.h"
 #include "protocol/transaction_statement.h"
 #include "proxy/base/instant.h"
 #include "proxy/session/backend_batch.h"
@@ -172,7 +173,6 @@ private:
     bool take_idle(const Frame& frame, const Turn& turn, Outbox& out);
     bool discard(const Frame& frame, Outbox& out);
     bool idle_query(const Frame& frame, Outbox& out);
-    bool drop_statements(std::string_view text, std::string& reply);
     bool idle_parse(const Frame& frame, Outbox& out);
     bool idle_bind(const Frame& frame, Outbox& out);
     void append_not_in_failed_block(std::string_view name, std::string& reply) const;
@@ -188,6 +188,12 @@ private:
     [[nodiscard]] bool untold_failure(const TransactionStatement& statement) const;
     bool answer_failed_block(Outbox& out);
     void forget_untold_error();
+
+    // idle_statements.cpp: prepared statements meanwhile
+    bool parse_here(const Frame& frame, const ParseRequest& parse,
+                    const TransactionStatement& statement, Outbox& out);
+    bool drop_statements(std::string_view text, std::string& reply);
+    [[nodiscard]] const StatementFacts* local_statement(std::string_view name) const;
 
     // frontend_lent.cpp: messages while a backend is lent
     bool take_lent(const Frame& frame, const Turn& turn, Outbox& out);
@@ -271,7 +277,6 @@ private:
     void lose_backend(Decision how, const Turn& turn, Outbox& out);
     void tell_lost(bool resolution_unknown, Outbox& out);
 
-    [[nodiscard]] const StatementFacts* local_statement(std::string_view name) const;
     [[nodiscard]] bool unnamed_is_stuck() const;
 
     Framer frontend_framer_;

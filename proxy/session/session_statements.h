@@ -120,6 +120,8 @@ public:
     void set_unnamed(std::string_view message, const StatementFacts& facts) {
         unnamed_.set(registry_.fresh_token(), message, facts);
     }
+    /// A statement without parameters and rows, of a name that is free and within the bounds.
+    void set_name(std::string_view name, std::string_view text, const StatementFacts& facts);
     void drop_unnamed() { unnamed_.drop(); }
     void drop_name(std::string_view name);
     void drop_names();

@@ -20,8 +20,8 @@ struct StatementFacts {
 
     TransactionVerb verb = TransactionVerb::none;
     TransactionModes modes;
-    std::string name;  ///< of a savepoint, as written
-    StatementEffect does;  ///< each time it is bound and executed, however long its text
+    std::string name;        ///< of a savepoint, as written
+    StatementEffect does;    ///< each time it is bound and executed, however long its text
     StatementTarget target;  ///< of DEALLOCATE
 
     /// `transaction` is none unless a statement of the transaction grammar may be answered here.

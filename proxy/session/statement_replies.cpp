@@ -155,6 +155,12 @@ void SessionStatements::end_lease() {
     bound_early_.clear();
 }
 
+void SessionStatements::set_name(std::string_view name, std::string_view text,
+                                 const StatementFacts& facts) {
+    const StatementKey key{.text = text, .types = {}, .settings = settings_, .rows = kNoRows};
+    names_.insert_or_assign(std::string(name), &registry_.intern(key, facts));
+}
+
 void SessionStatements::drop_name(std::string_view name) {
     const auto found = names_.find(name);
     if (found == names_.end()) return;

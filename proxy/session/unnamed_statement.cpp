@@ -66,6 +66,8 @@ void UnnamedStatement::set(std::uint64_t token, std::string_view message,
 void UnnamedStatement::drop() { set(0, {}, {}); }
 
 void UnnamedStatement::forget_sent() {
+    // Whatever became of it, PostgreSQL's unnamed statement would no longer be the one before it.
+    if (begin_ + 1 < end_) versions_[begin_].token = 0;
     end_ = begin_ + 1;
     shift();
 }
