@@ -283,7 +283,7 @@ constexpr Key kWorkloadKeys[] = {
      Form::plain,
      {},
      kOptional,
-     Built::no,
+     Built::yes,
      "Whether a client has a backend for each transaction or for its whole `session`."},
     {"reset",
      slot_of<Workload, &Workload::reset>,

@@ -37,6 +37,8 @@ void FrontendConnection::carry_out() {
             close_when_flushed_ = true;
         }
     }
+    // Who has gone without a permit may still have a backend that is being cleaned.
+    if (session_.state() == SessionState::winding_up) server_.note_holding(*this);
     if (!is_dead()) update_reading();
 }
 
@@ -69,7 +71,7 @@ void FrontendConnection::carry_out(Decision decision) {
         case Decision::ask_backend: ask_backend(); return;
         case Decision::ask_pin: ask_pin(); return;
         case Decision::leave_queue: leave_queue(); return;
-        case Decision::unpin: database_->pool().drop_pin(workload_index()); return;
+        case Decision::unpin: drop_pin(); return;
         case Decision::end_lease:
         case Decision::keep_backend:
         case Decision::close_backend:
@@ -150,6 +152,10 @@ void FrontendConnection::accept_backend(BackendConnection& backend) {
 }
 
 void FrontendConnection::on_lent(BackendConnection& backend) {
+    if (phase_ == FrontendPhase::login) {
+        become_resident(backend);
+        return;
+    }
     accept_backend(backend);
     pump();
     // Even without input to send: the machine may have bytes of its own in the outbox.
@@ -177,11 +183,7 @@ void FrontendConnection::refuse_backend(const PoolAction& action) {
 
 void FrontendConnection::on_pool_refused(const PoolAction& action) {
     if (phase_ == FrontendPhase::login) {
-        PGB_CHECK(action.trouble != nullptr);
-        const ConnectTrouble& trouble = *action.trouble;
-        on_login_failed(trouble.sqlstate.empty() ? sqlstate::kConnectionFailure
-                                                 : std::string_view(trouble.sqlstate),
-                        trouble.message, trouble.detail, trouble.hint);
+        refuse_login(action);
         return;
     }
     refuse_backend(action);

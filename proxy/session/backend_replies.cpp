@@ -99,7 +99,7 @@ bool Session::take_error(const Frame& frame, const Turn& turn, Outbox& out) {
             state_ = SessionState::closed;
             return false;
         }
-        on_backend_lost(turn, out);
+        if (!end_resident(frame, out)) on_backend_lost(turn, out);
         return false;
     }
     lease_.error_seen = true;
@@ -158,11 +158,7 @@ void Session::own_error(const Turn& turn, Outbox& out) {
             return;
         case OwnWork::rollback:
         case OwnWork::barrier:
-        case OwnWork::discard:
-            // A backend that can't be cleaned is never lent again.
-            give_up_backend(Decision::close_backend, out);
-            state_ = state_ == SessionState::winding_up ? SessionState::closed : SessionState::idle;
-            return;
+        case OwnWork::discard: give_up_cleaning(out); return;
         case OwnWork::none: distrust_backend(turn, out); return;
     }
 }

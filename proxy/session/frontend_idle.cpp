@@ -54,6 +54,9 @@ bool Session::take_idle(const Frame& frame, const Turn& turn, Outbox& out) {
     }
     if (discarding_) return discard(frame, out);
     if (!refusal_.empty()) return refuse(frame, out);
+    if (is_resident() && block_.state() == VirtualBlock::State::none) {
+        return idle_resident(frame, out);
+    }
     switch (*type) {
         case FrontendType::query: return idle_query(frame, out);
         case FrontendType::parse: return idle_parse(frame, out);
@@ -125,6 +128,19 @@ bool Session::ask_for_text(std::string_view name, std::string_view text, bool wh
     return ask(judged_->pins || !name.empty(), out);
 }
 
+// A BEGIN that only a server can do never gets to be, so nothing behind it may run as if it had not
+// been sent.
+bool Session::refuses_begin(const Frame& frame) const {
+    if (frame.type == static_cast<char>(FrontendType::bind)) {
+        const BindRequest bind = parse_bind(frame.body(), frame.body_is_whole());
+        const LocalStatement* statement = local_statement(bind.statement);
+        return statement != nullptr && begins_block(statement->verb);
+    }
+    if (frame.type != static_cast<char>(FrontendType::parse)) return false;
+    const ParseRequest parse = parse_parse(frame.body(), frame.body_is_whole());
+    return begins_block(first_verb(parse.text));
+}
+
 bool Session::refuse(const Frame& frame, Outbox& out) {
     std::string& reply = out.scratch();
     reply.swap(refusal_);
@@ -132,12 +148,8 @@ bool Session::refuse(const Frame& frame, Outbox& out) {
     judged_.reset();
     if (pin_reserved_ && pins_ == 0) drop_pin(out);
     const bool is_query = frame.type == static_cast<char>(FrontendType::query);
-    if (frame.type == static_cast<char>(FrontendType::bind) && local_statement_ &&
-        begins_block(local_statement_->verb)) {
-        // A BEGIN bound in a way that only a server can do: it never got to be, so nothing behind
-        // it may run as if it had not been sent.
-        block_.fail();
-    }
+    if (refuses_begin(frame)) block_.fail();
+    if (is_resident()) forget_unnamed(frame);
     if (!is_query && frame.type != static_cast<char>(FrontendType::function_call)) {
         fail_batch(reply, out);
         return true;

@@ -71,10 +71,15 @@ void Session::on_backend_unavailable(std::string_view sqlstate, std::string_view
 
 void Session::on_backend_ready(BackendBook& book, const Turn& turn, Outbox& out) {
     PGB_CHECK(state_ == SessionState::waiting_backend);
+    if (is_resident()) {
+        resume_resident(turn, out);
+        return;
+    }
     book_ = &book;
     last_activity_ = turn.now;
     ledger_.clear();
-    backend_framer_.reset();
+    // A kept backend may be in the middle of a notification.
+    if (!has_backend_) backend_framer_.reset();
     status_ = TransactionStatus::idle;
     own_work_ = OwnWork::none;
     // A backend kept by a pin still has the unnamed statement of the session's last batch.
@@ -166,10 +171,7 @@ void Session::on_drain(const Turn& turn, Outbox& out) {
 void Session::on_tick(const Turn& turn, bool frontend_blocked, Outbox& out) {
     switch (state_) {
         case SessionState::settling:
-            if (turn.now >= deadline_) {
-                give_up_backend(Decision::close_backend, out);
-                state_ = SessionState::idle;
-            }
+            if (turn.now >= deadline_) give_up_cleaning(out);
             return;
         case SessionState::winding_up: wind_down(turn, out); return;
         case SessionState::starting:

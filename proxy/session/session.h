@@ -110,6 +110,10 @@ public:
     /// The same as on_frontend() for the backend's bytes; stops only at a message that is not whole yet.
     std::size_t on_backend(std::string_view input, const Turn& turn, Outbox& out);
 
+    /// `pooling: session`, told once at login: the backend is the session's until its end. `rules`
+    /// are those of its workload, for its cleaning if it never asks for a permit.
+    void become_resident(BackendBook& book, const LeaseRules& rules);
+
     // Answers to decisions.
     void on_permit(const LeaseRules& rules, const Turn& turn, Outbox& out);
     void on_refused(const ShedFacts& facts);
@@ -158,6 +162,7 @@ private:
     bool idle_close(const Frame& frame, Outbox& out);
     bool ask(bool pins, Outbox& out);
     bool ask_for_text(std::string_view name, std::string_view text, bool whole, Outbox& out);
+    [[nodiscard]] bool refuses_begin(const Frame& frame) const;
     bool refuse(const Frame& frame, Outbox& out);
     void fail_batch(std::string& reply, Outbox& out);
     void answer(std::string& reply, Outbox& out) const;
@@ -188,6 +193,18 @@ private:
     void deliver(const Frame& frame, Ruling ruling, Outbox& out);
     void after_replies(const Turn& turn, Outbox& out);
 
+    // resident.cpp: a session with a backend for life
+    [[nodiscard]] bool is_resident() const { return (pins_ & kPinResident) != 0; }
+    bool idle_resident(const Frame& frame, Outbox& out);
+    void forget_unnamed(const Frame& frame);
+    void resume_resident(const Turn& turn, Outbox& out);
+    bool lent_resident(const Frame& frame, Outbox& out);
+    TransactionStatement note_resident_text(std::string_view text, bool whole);
+    bool end_resident(const Frame& frame, Outbox& out);
+    void lose_resident(Decision how, Outbox& out);
+    void append_fatal_of_loss(std::string_view sqlstate, std::string_view message, Outbox& out);
+    void leave_lost_backend(Decision how, Outbox& out);
+
     // settling.cpp: the end of a transaction, and of a session
     void check_over(const Turn& turn, Outbox& out);
     void settle(const Turn& turn, Outbox& out);
@@ -195,6 +212,7 @@ private:
     void wind_down(const Turn& turn, Outbox& out);
     void await_or_cancel(const Turn& turn, Outbox& out);
     void give_up_backend(Decision how, Outbox& out);
+    void give_up_cleaning(Outbox& out);
     void drop_pin(Outbox& out);
     void say_goodbye(std::string_view sqlstate, std::string_view message, Outbox& out);
 

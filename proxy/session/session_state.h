@@ -49,5 +49,8 @@ inline constexpr PinReasons kPinNamedStatement = 1;
 inline constexpr PinReasons kPinSessionState = 2;
 /// An unnamed statement was parsed and not bound: the next batch may bind it.
 inline constexpr PinReasons kPinUnnamedStatement = 4;
+/// `pooling: session`: the backend is the session's from its login to its end (resident.cpp). The
+/// pool counts it as a resident and not as a pin.
+inline constexpr PinReasons kPinResident = 128;
 
 }  // namespace pgb

@@ -95,6 +95,16 @@ void Session::give_up_backend(Decision how, Outbox& out) {
     if (how != Decision::end_lease) drop_pin(out);
 }
 
+// A backend that can't be cleaned is never lent again.
+void Session::give_up_cleaning(Outbox& out) {
+    if (is_resident()) {
+        lose_resident(Decision::close_backend, out);
+        return;
+    }
+    give_up_backend(Decision::close_backend, out);
+    state_ = state_ == SessionState::winding_up ? SessionState::closed : SessionState::idle;
+}
+
 void Session::drop_pin(Outbox& out) {
     pins_ = 0;
     if (!pin_reserved_) return;
