@@ -271,6 +271,20 @@ void FrontendConnection::on_tick() {
     pump();
 }
 
+void FrontendConnection::check_idle() {
+    if (phase_ != FrontendPhase::session) return;
+    const Instant now = server_.now();
+    const Instant since = input_.empty() ? session_.idle_since() : Instant::never();
+    if (since.is_never() || !server_.idle_watch().is_over(since, now)) {
+        // One that is busy can't be due before it has been silent from now on.
+        server_.idle_watch().add(id_, since.is_never() ? now : since);
+        return;
+    }
+    session_.on_idle_timeout(turn(), server_.outbox());
+    carry_out();
+    pump();
+}
+
 void FrontendConnection::on_drain() {
     if (phase_ == FrontendPhase::login) {
         die();

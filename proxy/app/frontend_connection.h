@@ -78,6 +78,8 @@ public:
     void on_cancel_request();
     void on_tick();
     void on_drain();
+    /// Sends it away if it has been silent between two transactions for client_idle_timeout.
+    void check_idle();
     /// Its CancelRequest has had its effect.
     void close_soon();
     void login_timed_out();

@@ -45,6 +45,8 @@ void FrontendConnection::greet(std::string_view key) {
     server_.login_finished(*this);
     login_.reset();
     phase_ = FrontendPhase::session;
+    session_.note_frontend_activity(server_.now());
+    server_.idle_watch().add(id_, server_.now());
     out.to_frontend(reply);
     carry_out();
     // What came early is taken by whoever reads or pumps next; nothing here calls back into the

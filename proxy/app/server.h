@@ -14,6 +14,7 @@
 #include "config/model.h"
 #include "proxy/app/database.h"
 #include "proxy/app/frontend_connection.h"
+#include "proxy/app/idle_watch.h"
 #include "proxy/base/instant.h"
 #include "proxy/base/intrusive_list.h"
 #include "proxy/base/log.h"
@@ -66,6 +67,7 @@ public:
     [[nodiscard]] BackendConnector& connector() { return *connector_; }
     [[nodiscard]] CancelSender& cancel_sender() { return cancel_sender_; }
     [[nodiscard]] CancelKeys& cancel_keys() { return cancel_keys_; }
+    [[nodiscard]] IdleWatch& idle_watch() { return idle_watch_; }
     [[nodiscard]] Totals& totals() { return totals_; }
     [[nodiscard]] WorkloadTimes& times(std::size_t workload) { return times_[workload]; }
     [[nodiscard]] Instant now() const { return loop_.now(); }
@@ -111,6 +113,7 @@ private:
     void dispatch_until_quiet();
     bool dispatch();
     void sweep();
+    void look_at_idle();
     void delete_dead();
     void arm_timer();
     void continue_drain();
@@ -129,6 +132,7 @@ private:
     Gate gate_;
     CancelKeys cancel_keys_;
     CancelSender cancel_sender_;
+    IdleWatch idle_watch_;
     Totals totals_;
     std::vector<WorkloadTimes> times_;
     std::vector<std::unique_ptr<Database>> databases_;

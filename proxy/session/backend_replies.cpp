@@ -109,6 +109,10 @@ bool Session::take_error(const Frame& frame, const Turn& turn, Outbox& out) {
         return false;
     }
     if (ruling == Ruling::forward) {
+        if (fields && was_overlong(fields->sqlstate)) {
+            evict_overlong(turn, false, out);
+            return has_backend_;
+        }
         deliver(frame, ruling, out);
         return true;
     }
@@ -167,6 +171,10 @@ void Session::take_ready(const Frame& frame, Ruling ruling, Outbox& out) {
     const std::optional<TransactionStatus> status = parse_ready_for_query(frame.body());
     status_ = status.value_or(TransactionStatus::failed);
     if (ledger_.settled()) lease_.commit_sent = lease_.begin_sent = false;
+    if (status_ == TransactionStatus::idle && state_ == SessionState::active) {
+        lease_.transaction_since = last_activity_;
+        lease_.cancelled_at = Instant::never();
+    }
     deliver(frame, ruling, out);
 }
 

@@ -31,6 +31,7 @@ struct Turn {
 /// The timeouts of the workload and the pool a permit was granted for. Zero: off.
 struct LeaseRules {
     Duration holder_idle{0};
+    Duration transaction{0};
     Duration cancel_after_leave{0};
     Duration reset_timeout{0};
     Duration cancel_timeout{0};
@@ -78,6 +79,7 @@ struct Lease {
     bool muted = false;             ///< what the backend says from here on is about that
     std::uint32_t sync_points = 0;  ///< forwarded since the permit was granted
     Instant granted_at;
+    Instant transaction_since;  ///< granted_at, or when the one before it in a pipeline ended
     Instant cancelled_at = Instant::never();  ///< when the proxy itself cancelled
     Instant cancel_again_at = Instant::never();
 };
@@ -135,6 +137,10 @@ public:
     /// Every few hundredths of a second while a permit or backend is held. `frontend_blocked`:
     /// the frontend does not read what was sent to it.
     void on_tick(const Turn& turn, bool frontend_blocked, Outbox& out);
+    /// Since when the frontend has been silent between two transactions; never() if it is not.
+    [[nodiscard]] Instant idle_since() const;
+    /// It was silent for too long: it is told, and the session ends.
+    void on_idle_timeout(const Turn& turn, Outbox& out);
     /// The program is about to end: say goodbye as soon as no transaction is open.
     void on_drain(const Turn& turn, Outbox& out);
 
@@ -204,6 +210,14 @@ private:
     void lose_resident(Decision how, Outbox& out);
     void append_fatal_of_loss(std::string_view sqlstate, std::string_view message, Outbox& out);
     void leave_lost_backend(Decision how, Outbox& out);
+
+    // timeouts.cpp
+    void check_holder(const Turn& turn, bool frontend_blocked, Outbox& out);
+    bool check_transaction_time(const Turn& turn, bool frontend_blocked, Outbox& out);
+    [[nodiscard]] bool was_overlong(std::string_view code) const;
+    void evict_overlong(const Turn& turn, bool frontend_blocked, Outbox& out);
+    void evict(std::string_view code, std::string_view message, const Turn& turn,
+               bool frontend_blocked, Outbox& out);
 
     // settling.cpp: the end of a transaction, and of a session
     void check_over(const Turn& turn, Outbox& out);

@@ -194,6 +194,7 @@ private:
     Outbox out_;
     BackendBook book_;
     LeaseRules rules_{.holder_idle = std::chrono::milliseconds(40),
+                      .transaction = std::chrono::milliseconds(70),
                       .cancel_after_leave = std::chrono::milliseconds(8),
                       .reset_timeout = std::chrono::milliseconds(20),
                       .cancel_timeout = std::chrono::milliseconds(30)};
