@@ -69,6 +69,7 @@ struct Lease {
     bool discard_all_sent = false;  ///< the frontend itself cleaned it, if error_seen is false
     bool error_seen = false;
     bool cancel_in_flight = false;
+    bool worn_out = false;          ///< a resident has left it: nobody else gets it
     bool cancel_unsure = false;     ///< a cancel may still hit whatever this backend does
     bool begin_prepares = false;    ///< the next own ParseComplete confirms a BEGIN statement
     bool unnamed_parsed = false;    ///< the backend has this session's unnamed statement
