@@ -155,6 +155,8 @@ void Server::accept(const DoorFacts& door, AcceptedConnection connection) {
         set_tcp_options(connection.fd,
                         {.keepalive = config_.limits.tcp_keepalive > Duration::zero(),
                          .keepalive_idle = config_.limits.tcp_keepalive,
+                         // The kernel looks at the user timeout only when it asks again.
+                         .keepalive_interval = config_.limits.tcp_user_timeout,
                          .user_timeout = config_.limits.tcp_user_timeout});
     }
     const std::uint64_t id = next_frontend_++;
