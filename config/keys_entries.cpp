@@ -283,7 +283,7 @@ constexpr Key kWorkloadKeys[] = {
      Form::plain,
      {},
      kOptional,
-     Built::no,
+     Built::yes,
      "Whether a client has a backend for each transaction or for its whole `session`."},
     {"reset",
      slot_of<Workload, &Workload::reset>,
@@ -306,7 +306,7 @@ constexpr Key kWorkloadKeys[] = {
      "A permit holder whose client neither reads nor sends what it owes for so long is rolled "
      "back. 0: off."},
     {"transaction_timeout", slot_of<Workload, &Workload::transaction_timeout>, Form::duration,
-     kAnyDuration, kOptional, Built::no,
+     kAnyDuration, kOptional, Built::yes,
      "The longest that a transaction may take; a COMMIT that was sent is never cut. 0: off."},
     {"cancel_after_leave", slot_of<Workload, &Workload::cancel_after_leave>, Form::duration,
      kAnyDuration, kOptional, Built::yes,

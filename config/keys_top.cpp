@@ -99,7 +99,7 @@ constexpr Key kTopKeys[] = {
      Built::yes,
      "Bytes of the texts of all prepared statements together."},
     {"limits.client_idle_timeout", slot_of<Config, &Config::limits, &Limits::client_idle_timeout>,
-     Form::duration, kAnyDuration, kOptional, Built::no,
+     Form::duration, kAnyDuration, kOptional, Built::yes,
      "A client that is silent between transactions for so long is sent away. 0: off."},
     {"limits.tcp_keepalive", slot_of<Config, &Config::limits, &Limits::tcp_keepalive>,
      Form::duration, kTcpDuration, kOptional, Built::yes,

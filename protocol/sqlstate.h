@@ -19,6 +19,7 @@ inline constexpr std::string_view kActiveSqlTransaction = "25001";
 inline constexpr std::string_view kNoActiveSqlTransaction = "25P01";
 inline constexpr std::string_view kInFailedSqlTransaction = "25P02";
 inline constexpr std::string_view kIdleInTransactionSessionTimeout = "25P03";
+inline constexpr std::string_view kTransactionTimeout = "25P04";
 inline constexpr std::string_view kInvalidSqlStatementName = "26000";
 inline constexpr std::string_view kInvalidAuthorizationSpecification = "28000";
 inline constexpr std::string_view kInvalidPassword = "28P01";

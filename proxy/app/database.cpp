@@ -58,7 +58,7 @@ Database::Database(Server& server, const config::DatabaseEntry& entry,
       fixed_database_(conninfo_value(entry.conninfo, "dbname")),
       backends_(entry.pool_size) {}
 
-GroupId Database::join(const LoginRequest& request) {
+GroupId Database::join(const LoginRequest& request, config::Pooling pooling) {
     GroupFacts facts{.database = fixed_database_.empty() ? request.database : fixed_database_,
                      .user = fixed_user_.empty() ? request.user : fixed_user_,
                      .startup_parameters = request.parameters,
@@ -71,6 +71,7 @@ GroupId Database::join(const LoginRequest& request) {
         append_part(key, name);
         append_part(key, value);
     }
+    if (pooling == config::Pooling::session) append_part(key, "session");
     const GroupId group = pool_.join(key);
     groups_.try_emplace(static_cast<std::uint32_t>(group), std::move(facts));
     return group;
@@ -87,6 +88,7 @@ const ParameterList& Database::greeting(GroupId group) const {
 LeaseRules Database::lease_rules(std::size_t workload) const {
     const config::Workload& rules = server_.config().workloads[workload];
     return {.holder_idle = rules.holder_idle_timeout,
+            .transaction = rules.transaction_timeout,
             .cancel_after_leave = rules.cancel_after_leave,
             .reset_timeout = entry_.reset_timeout,
             .cancel_timeout = entry_.cancel_timeout,
@@ -107,7 +109,7 @@ void Database::carry_out(Pool::Actions& actions) {
             case PoolActionKind::connect: connect(action); break;
             case PoolActionKind::close: find(action.backend)->say_goodbye(); break;
             case PoolActionKind::lend:
-                if (frontend->session().state() != SessionState::waiting_backend) {
+                if (!frontend->awaits_backend()) {
                     pool_.give_back(action.backend, server_.now());
                 } else {
                     frontend->on_lent(*find(action.backend));

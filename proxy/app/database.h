@@ -35,8 +35,10 @@ public:
         return orphans_.count(workload);
     }
 
-    /// The group of a login: database, user and startup parameters, as its backends are opened.
-    GroupId join(const LoginRequest& request);
+    /// The group of a login: database, user and startup parameters, as its backends are opened. Who
+    /// keeps a backend for life shares none with those who have one for each transaction: the proxy
+    /// leaves statements of its own there.
+    GroupId join(const LoginRequest& request, config::Pooling pooling);
     [[nodiscard]] const ParameterList& greeting(GroupId group) const;
     /// The timeouts of a permit of this workload on this database.
     [[nodiscard]] LeaseRules lease_rules(std::size_t workload) const;

@@ -37,6 +37,8 @@ void FrontendConnection::carry_out() {
             close_when_flushed_ = true;
         }
     }
+    // Who has gone without a permit may still have a backend that is being cleaned.
+    if (session_.state() == SessionState::winding_up) server_.note_holding(*this);
     if (!is_dead()) update_reading();
 }
 
@@ -69,7 +71,7 @@ void FrontendConnection::carry_out(Decision decision) {
         case Decision::ask_backend: ask_backend(); return;
         case Decision::ask_pin: ask_pin(); return;
         case Decision::leave_queue: leave_queue(); return;
-        case Decision::unpin: database_->pool().drop_pin(workload_index()); return;
+        case Decision::unpin: drop_pin(); return;
         case Decision::end_lease:
         case Decision::keep_backend:
         case Decision::close_backend:
@@ -150,6 +152,10 @@ void FrontendConnection::accept_backend(BackendConnection& backend) {
 }
 
 void FrontendConnection::on_lent(BackendConnection& backend) {
+    if (phase_ == FrontendPhase::login) {
+        become_resident(backend);
+        return;
+    }
     accept_backend(backend);
     pump();
     // Even without input to send: the machine may have bytes of its own in the outbox.
@@ -177,11 +183,7 @@ void FrontendConnection::refuse_backend(const PoolAction& action) {
 
 void FrontendConnection::on_pool_refused(const PoolAction& action) {
     if (phase_ == FrontendPhase::login) {
-        PGB_CHECK(action.trouble != nullptr);
-        const ConnectTrouble& trouble = *action.trouble;
-        on_login_failed(trouble.sqlstate.empty() ? sqlstate::kConnectionFailure
-                                                 : std::string_view(trouble.sqlstate),
-                        trouble.message, trouble.detail, trouble.hint);
+        refuse_login(action);
         return;
     }
     refuse_backend(action);
@@ -266,6 +268,20 @@ void FrontendConnection::on_cancel_request() {
 
 void FrontendConnection::on_tick() {
     session_.on_tick(turn(), output_is_blocked(), server_.outbox());
+    carry_out();
+    pump();
+}
+
+void FrontendConnection::check_idle() {
+    if (phase_ != FrontendPhase::session) return;
+    const Instant now = server_.now();
+    const Instant since = input_.empty() ? session_.idle_since() : Instant::never();
+    if (since.is_never() || !server_.idle_watch().is_over(since, now)) {
+        // One that is busy can't be due before it has been silent from now on.
+        server_.idle_watch().add(id_, since.is_never() ? now : since);
+        return;
+    }
+    session_.on_idle_timeout(turn(), server_.outbox());
     carry_out();
     pump();
 }

@@ -5,7 +5,6 @@
 #include "proxy/app/database.h"
 #include "proxy/app/server.h"
 #include "proxy/app/spare_buffers.h"
-#include "proxy/io/random.h"
 
 namespace pgb {
 
@@ -13,10 +12,6 @@ namespace {
 // A message that must be seen whole and a read behind it; past it the kernel's buffers hold the
 // rest back.
 constexpr std::size_t kReadAhead = std::size_t{64} << 10;
-// libpq ignores keys that are not 4 bytes when it speaks 3.0; newer versions may have more, and 32
-// is what PostgreSQL 18 itself sends.
-constexpr std::size_t kKeyBytes = 4;
-constexpr std::size_t kLongKeyBytes = 32;
 }  // namespace
 
 FrontendConnection::FrontendConnection(Server& server, std::uint64_t id, int fd,
@@ -37,7 +32,7 @@ FrontendConnection::~FrontendConnection() {
         database_->pool().forget_waiter(*this);
         database_->pool().leave(group_);
     }
-    if (pid_ != 0) server_.cancel_keys().revoke(pid_);
+    if (pid_ != 0) server_.cancel_keys().revoke(pid_, id_);
 }
 
 void FrontendConnection::on_ready(bool readable, bool writable) {
@@ -343,10 +338,14 @@ void FrontendConnection::begin_login() {
         return;
     }
     workload_ = server_.workload_of(request, door_);
-    group_ = database_->join(request);
+    group_ = database_->join(request, pooling());
     greeting_asked_ = true;
     Pool::Actions actions;
-    database_->pool().ask_login(*this, group_, server_.now(), actions);
+    if (pooling() == config::Pooling::session) {
+        database_->pool().ask(*this, group_, workload_index(), server_.now(), actions);
+    } else {
+        database_->pool().ask_login(*this, group_, server_.now(), actions);
+    }
     database_->carry_out(actions);
 }
 
@@ -357,25 +356,6 @@ void FrontendConnection::on_login_failed(std::string_view sqlstate, std::string_
     append_fatal(reply, sqlstate, message, detail, hint);
     say(reply);
     if (!is_dead()) close_soon();
-}
-
-void FrontendConnection::on_greeting() {
-    const std::size_t key_bytes = login_->request().protocol_minor >= 2 ? kLongKeyBytes : kKeyBytes;
-    const std::string key = random_bytes(key_bytes);
-    std::uint32_t seed = 0;
-    fill_random({reinterpret_cast<char*>(&seed), sizeof seed});
-    pid_ = server_.cancel_keys().issue(id_, key, seed);
-    std::string& reply = server_.outbox().scratch();
-    append_greeting(reply, database_->greeting(group_), pid_, key);
-    session_.note_greeting(database_->greeting(group_));
-    server_.login_finished(*this);
-    login_.reset();
-    say(reply);
-    if (is_dead()) return;
-    phase_ = FrontendPhase::session;
-    // What came early is taken by whoever reads or pumps next; nothing here calls back into the
-    // reading of bytes that led to this greeting.
-    if (!is_dead() && !input_.empty()) server_.mark_ready(*this);
 }
 
 void FrontendConnection::start_cancel() {

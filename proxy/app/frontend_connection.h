@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "config/model.h"
 #include "proxy/app/output_buffer.h"
 #include "proxy/app/spare_buffers.h"
 #include "proxy/base/instant.h"
@@ -67,6 +68,8 @@ public:
     // Answers from the gate and the pool.
     void on_settled(Settled& settled);
     void on_lent(BackendConnection& backend);
+    /// Whether a backend that the pool has for it would still be taken.
+    [[nodiscard]] bool awaits_backend() const;
     void on_pool_refused(const PoolAction& action);
     void on_greeting();
     void on_login_failed(std::string_view sqlstate, std::string_view message,
@@ -76,6 +79,8 @@ public:
     void on_cancel_request();
     void on_tick();
     void on_drain();
+    /// Sends it away if it has been silent between two transactions for client_idle_timeout.
+    void check_idle();
     /// Its CancelRequest has had its effect.
     void close_soon();
     void login_timed_out();
@@ -105,6 +110,8 @@ private:
         input_at_ = 0;
     }
     void begin_login();
+    [[nodiscard]] std::string new_cancel_key() const;
+    void greet(std::string_view key);
     void start_cancel();
     void on_eof();
     void broken();
@@ -116,6 +123,11 @@ private:
     void keep_input(std::string_view rest);
     void note_output();
     void finish_closing();
+
+    // residence.cpp: `pooling: session`
+    [[nodiscard]] config::Pooling pooling() const;
+    void become_resident(BackendConnection& backend);
+    void refuse_login(const PoolAction& action);
 
     // driver.cpp
     void send_to_frontend();
@@ -129,6 +141,7 @@ private:
     void refuse_backend(const PoolAction& action);
     void leave_queue();
     void give_permit_back();
+    void drop_pin();
     void end_lease(Decision how);
     [[nodiscard]] WorkloadIndex workload_index() const {
         return static_cast<WorkloadIndex>(workload_);

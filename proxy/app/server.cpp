@@ -37,6 +37,7 @@ Server::Server(Loop& loop, Log& log, const config::Config& config)
                    .backend_max = config.limits.max_backend_statements,
                    .memory_max = config.limits.max_statement_memory}),
       cancel_sender_(loop),
+      idle_watch_(config.limits.client_idle_timeout),
       times_(config.workloads.size()),
       read_buffer_(kReadBufferSize),
       timer_(loop, [] {}),
@@ -158,6 +159,8 @@ void Server::accept(const DoorFacts& door, AcceptedConnection connection) {
         set_tcp_options(connection.fd,
                         {.keepalive = config_.limits.tcp_keepalive > Duration::zero(),
                          .keepalive_idle = config_.limits.tcp_keepalive,
+                         // The kernel looks at the user timeout only when it asks again.
+                         .keepalive_interval = config_.limits.tcp_user_timeout,
                          .user_timeout = config_.limits.tcp_user_timeout});
     }
     const std::uint64_t id = next_frontend_++;
@@ -236,6 +239,7 @@ void Server::end_turn() {
     work_ready();
     dispatch_until_quiet();
     if (loop_.now() >= next_sweep_) sweep();
+    look_at_idle();
     if (!stop_by_.is_never()) {
         continue_stop();
     } else if (draining_) {
@@ -296,6 +300,12 @@ void Server::sweep() {
     dispatch_until_quiet();
 }
 
+void Server::look_at_idle() {
+    while (const std::uint64_t id = idle_watch_.take_due(loop_.now())) {
+        if (FrontendConnection* frontend = find_frontend(id)) frontend->check_idle();
+    }
+}
+
 void Server::delete_dead() {
     for (const std::uint64_t id : dead_frontends_) {
         const auto found = frontends_.find(id);
@@ -314,7 +324,7 @@ void Server::arm_timer() {
     const Instant now = loop_.now();
     bool wants_sweep =
         !holding_.empty() || !logging_in_.empty() || draining_ || !stop_by_.is_never();
-    Instant next = gate_.next_deadline();
+    Instant next = std::min(gate_.next_deadline(), idle_watch_.next_deadline());
     for (const auto& database : databases_) {
         next = std::min(next, database->next_deadline());
         wants_sweep = wants_sweep || database->has_closing();

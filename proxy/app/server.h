@@ -14,6 +14,7 @@
 #include "config/model.h"
 #include "proxy/app/database.h"
 #include "proxy/app/frontend_connection.h"
+#include "proxy/app/idle_watch.h"
 #include "proxy/app/spare_buffers.h"
 #include "proxy/base/instant.h"
 #include "proxy/base/intrusive_list.h"
@@ -69,6 +70,7 @@ public:
     [[nodiscard]] BackendConnector& connector() { return *connector_; }
     [[nodiscard]] CancelSender& cancel_sender() { return cancel_sender_; }
     [[nodiscard]] CancelKeys& cancel_keys() { return cancel_keys_; }
+    [[nodiscard]] IdleWatch& idle_watch() { return idle_watch_; }
     [[nodiscard]] Totals& totals() { return totals_; }
     [[nodiscard]] WorkloadTimes& times(std::size_t workload) { return times_[workload]; }
     [[nodiscard]] Instant now() const { return loop_.now(); }
@@ -114,6 +116,7 @@ private:
     void dispatch_until_quiet();
     bool dispatch();
     void sweep();
+    void look_at_idle();
     void delete_dead();
     void arm_timer();
     void continue_drain();
@@ -134,6 +137,7 @@ private:
     Gate gate_;
     CancelKeys cancel_keys_;
     CancelSender cancel_sender_;
+    IdleWatch idle_watch_;
     Totals totals_;
     std::vector<WorkloadTimes> times_;
     std::vector<std::unique_ptr<Database>> databases_;

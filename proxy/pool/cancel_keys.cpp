@@ -1,5 +1,6 @@
 #include "proxy/pool/cancel_keys.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -36,16 +37,25 @@ std::int32_t CancelKeys::issue(std::uint64_t session, std::string key, std::uint
     return pid;
 }
 
-void CancelKeys::revoke(std::int32_t pid) {
-    const std::size_t erased = by_pid_.erase(pid);
-    PGB_CHECK(erased == 1);
+void CancelKeys::issue_as(std::int32_t pid, std::uint64_t session, std::string key) {
+    PGB_CHECK(pid > 0 && !key.empty());
+    by_pid_.emplace(pid, Entry{session, std::move(key)});
+}
+
+void CancelKeys::revoke(std::int32_t pid, std::uint64_t session) {
+    const auto [first, last] = by_pid_.equal_range(pid);
+    const auto found =
+        std::find_if(first, last, [session](const auto& e) { return e.second.session == session; });
+    PGB_CHECK(found != last);
+    by_pid_.erase(found);
 }
 
 std::optional<std::uint64_t> CancelKeys::find(std::int32_t pid, std::string_view key) const {
-    const auto found = by_pid_.find(pid);
-    if (found == by_pid_.end()) return std::nullopt;
-    if (!equal_in_constant_time(found->second.key, key)) return std::nullopt;
-    return found->second.session;
+    const auto [first, last] = by_pid_.equal_range(pid);
+    for (auto entry = first; entry != last; ++entry) {
+        if (equal_in_constant_time(entry->second.key, key)) return entry->second.session;
+    }
+    return std::nullopt;
 }
 
 }  // namespace pgb

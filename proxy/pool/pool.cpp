@@ -93,7 +93,7 @@ void Pool::give_back(BackendId id, Instant now) {
 void Pool::keep(BackendId id) {
     Backend& backend = roster_.at(id);
     PGB_CHECK(backend.state == BackendState::lent);
-    PGB_CHECK(counts().of(BackendState::pinned) < pins_);
+    PGB_CHECK(counts().of(BackendState::pinned) < pins_ + residents_);
     waiting_.on_returned(backend.workload);
     roster_.move(backend, BackendState::pinned);
 }
@@ -119,6 +119,11 @@ void Pool::reserve_pin(WorkloadIndex workload) {
 void Pool::drop_pin(WorkloadIndex workload) {
     waiting_.on_unpin(workload);
     --pins_;
+}
+
+void Pool::remove_resident() {
+    PGB_CHECK(residents_ > 0);
+    --residents_;
 }
 
 void Pool::on_connected(BackendId id, Instant now) {

@@ -76,7 +76,7 @@ public:
 
     /// lent -> idle. It owes nothing, its status is `I` and it is clean: the driver vouches for that.
     void give_back(BackendId id, Instant now);
-    /// lent -> pinned, at the end of a transaction; its session holds a reserved pin.
+    /// lent -> pinned, at the end of a transaction; its session holds a reserved pin or is a resident.
     void keep(BackendId id);
     /// pinned -> lent, for the session's next transaction.
     void take(BackendId id, WorkloadIndex workload);
@@ -86,6 +86,11 @@ public:
     [[nodiscard]] bool can_pin(WorkloadIndex workload) const;
     void reserve_pin(WorkloadIndex workload);
     void drop_pin(WorkloadIndex workload);
+
+    /// A session keeps the backend that it was lent for its whole life (`pooling: session`): it
+    /// counts in P and not as a pin. Added before keep(), removed exactly once, like a pin.
+    void add_resident() { ++residents_; }
+    void remove_resident();
 
     // --- What the driver saw ------------------------------------------------------------------
 
@@ -177,6 +182,7 @@ private:
     Jitter lifetime_jitter_;
     PoolTotals totals_;
     std::uint32_t pins_ = 0;
+    std::uint32_t residents_ = 0;
     std::uint32_t promised_ = 0;  // swaps under way
     std::size_t login_waiting_ = 0;
     Group* probe_group_ = nullptr;              // failed last; kept until the server is reachable

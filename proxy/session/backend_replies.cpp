@@ -125,7 +125,7 @@ bool Session::take_error(const Frame& frame, const Turn& turn, Outbox& out) {
             state_ = SessionState::closed;
             return false;
         }
-        on_backend_lost(turn, out);
+        if (!end_resident(frame, out)) on_backend_lost(turn, out);
         return false;
     }
     if (own_work_ == OwnWork::prepare) return prepare_failed(frame, out);
@@ -146,6 +146,10 @@ bool Session::take_error(const Frame& frame, const Turn& turn, Outbox& out) {
         return false;
     }
     if (ruling == Ruling::forward) {
+        if (fields && was_overlong(fields->sqlstate)) {
+            evict_overlong(turn, false, out);
+            return has_backend_;
+        }
         std::string words;
         if (frame.whole()) words = statements_.in_client_words(frame.body(), *book_);
         if (words.empty() || lease_.muted) {
@@ -219,6 +223,10 @@ void Session::take_ready(const Frame& frame, Ruling ruling, Outbox& out) {
     if (ledger_.settled()) lease_.commit_sent = lease_.begin_sent = false;
     if (own_work_ == OwnWork::prepare) book_->settings = wanted_;
     if (!journal_.empty()) settle_settings();
+    if (status_ == TransactionStatus::idle && state_ == SessionState::active) {
+        lease_.transaction_since = last_activity_;
+        lease_.cancelled_at = Instant::never();
+    }
     deliver(frame, ruling, out);
 }
 

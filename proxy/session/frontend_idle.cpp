@@ -50,6 +50,9 @@ bool Session::take_idle(const Frame& frame, const Turn& turn, Outbox& out) {
     }
     if (discarding_) return discard(frame, out);
     if (!refusal_.empty()) return refuse(frame, out);
+    if (is_resident() && block_.state() == VirtualBlock::State::none) {
+        return idle_resident(frame, out);
+    }
     switch (*type) {
         case FrontendType::query: return idle_query(frame, out);
         case FrontendType::parse: return idle_parse(frame, out);
@@ -127,6 +130,19 @@ bool Session::ask_for_statement(std::string_view name, Outbox& out) {
     return ask(facts != nullptr && facts->does.text.pins, out);
 }
 
+// A BEGIN that only a server can do never gets to be, so nothing behind it may run as if it had not
+// been sent.
+bool Session::refuses_begin(const Frame& frame) const {
+    if (frame.type == static_cast<char>(FrontendType::bind)) {
+        const BindRequest bind = parse_bind(frame.body(), frame.body_is_whole());
+        const StatementFacts* statement = local_statement(bind.statement);
+        return statement != nullptr && begins_block(statement->verb);
+    }
+    if (frame.type != static_cast<char>(FrontendType::parse)) return false;
+    const ParseRequest parse = parse_parse(frame.body(), frame.body_is_whole());
+    return begins_block(first_verb(parse.text));
+}
+
 bool Session::refuse(const Frame& frame, Outbox& out) {
     std::string& reply = out.scratch();
     reply.swap(refusal_);
@@ -135,13 +151,8 @@ bool Session::refuse(const Frame& frame, Outbox& out) {
     aim_.reset();
     if (pin_reserved_ && pins_ == 0) drop_pin(out);
     const bool is_query = frame.type == static_cast<char>(FrontendType::query);
-    const StatementFacts* unnamed = local_statement({});
-    if (frame.type == static_cast<char>(FrontendType::bind) && unnamed != nullptr &&
-        begins_block(unnamed->verb)) {
-        // A BEGIN bound in a way that only a server can do: it never got to be, so nothing behind
-        // it may run as if it had not been sent.
-        block_.fail();
-    }
+    if (refuses_begin(frame)) block_.fail();
+    if (is_resident()) forget_unnamed(frame);
     if (!is_query && frame.type != static_cast<char>(FrontendType::function_call)) {
         fail_batch(reply, out);
         return true;
@@ -344,14 +355,7 @@ bool Session::idle_close(const Frame& frame, Outbox& out) {
         return true;
     }
     if (target.kind == 'P' && target.name.empty()) local_portal_.reset();
-    if (target.kind == 'S') {
-        if (target.name.empty()) {
-            statements_.drop_unnamed();
-        } else if (has_backend_ && !statements_.knows(target.name)) {
-            owed_closes_.emplace_back(target.name);
-        }
-        statements_.drop_name(target.name);
-    }
+    if (target.kind == 'S') close_here(target.name);
     append_close_complete(reply);
     out.to_frontend(reply);
     return true;

@@ -65,6 +65,7 @@ bool Session::take_lent(const Frame& frame, const Turn& turn, Outbox& out) {
         return true;
     }
     if (must_wait(turn)) return false;
+    if (is_resident()) return lent_resident(frame, out);
     if (!refusal_.empty()) return deny_pin(frame, turn, out);
     switch (*type) {
         case FrontendType::query: return lent_query(frame, out);

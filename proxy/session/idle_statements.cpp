@@ -20,6 +20,7 @@ bool Session::parse_here(const Frame& frame, const ParseRequest& parse,
     std::string& reply = out.scratch();
     if (parse.name.empty()) {
         statements_.set_unnamed(frame.bytes, facts);
+        unnamed_stale_ = is_resident();
     } else if (statements_.knows(parse.name)) {
         append_error(reply, {.sqlstate = sqlstate::kDuplicatePreparedStatement,
                              .message = "prepared statement \"" + std::string(parse.name) +
@@ -32,10 +33,25 @@ bool Session::parse_here(const Frame& frame, const ParseRequest& parse,
         if (!remembered) return false;
         note_settings();
         statements_.set_name(parse.name, parse.text, facts);
+        if (is_resident()) owed_parses_.emplace_back(parse.name, parse.text);
     }
     append_parse_complete(reply);
     out.to_frontend(reply);
     return true;
+}
+
+void Session::close_here(std::string_view name) {
+    if (name.empty()) {
+        statements_.drop_unnamed();
+        unnamed_stale_ = is_resident();
+        return;
+    }
+    std::erase_if(owed_parses_, [name](const auto& made) { return made.first == name; });
+    if (has_backend_ && (is_resident() || !statements_.knows(name))) {
+        owed_closes_.emplace_back(name);
+    }
+    statements_.drop_name(name);
+    effects_.on_close_statement(name);
 }
 
 // DEALLOCATE and DISCARD ALL of a session that keeps no backend and is in no block: all that they

@@ -49,6 +49,10 @@ void Session::lose_backend(Decision how, const Turn& turn, Outbox& out) {
                          state_ == SessionState::active;
     const bool settling = state_ == SessionState::settling;
     if (!has_backend_) return;
+    if (is_resident() && !leaving) {
+        lose_resident(how, out);
+        return;
+    }
     const bool lost_state = (pins_ & ~kPinUnnamedStatement) != 0;
     const bool in_block = state_ == SessionState::starting || status_ != TransactionStatus::idle;
     const bool unknown = lease_.worked && (!in_block || lease_.commit_sent);
@@ -68,7 +72,8 @@ void Session::lose_backend(Decision how, const Turn& turn, Outbox& out) {
         tell_lost(unknown, out);
     } else if (working) {
         // Only the proxy's own BEGIN was sent: the message that asked for the lease is refused when
-        // it is taken, and the block is still virtual.
+        // it is taken, and the block is still virtual, or fails if BEGIN had been confirmed.
+        if (in_block) block_.fail();
         refusal_.clear();
         append_rolled_back(refusal_);
     }
@@ -98,6 +103,10 @@ void Session::lose_backend(Decision how, const Turn& turn, Outbox& out) {
 
 // It can't be cleaned. What its session had on it and nowhere else is lost with it.
 void Session::give_up_unclean(const Turn& turn, Outbox& out) {
+    if (is_resident()) {
+        lose_resident(Decision::close_backend, out);
+        return;
+    }
     const bool leaving = state_ == SessionState::winding_up;
     const bool lost_state = (pins_ & ~kPinUnnamedStatement) != 0;
     give_up_backend(Decision::close_backend, out);

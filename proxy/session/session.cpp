@@ -53,7 +53,7 @@ void Session::on_permit(const LeaseRules& rules, const Turn& turn, Outbox& out) 
     PGB_CHECK(state_ == SessionState::queued);
     rules_ = rules;
     lease_ = {};
-    lease_.granted_at = turn.now;
+    lease_.granted_at = lease_.transaction_since = turn.now;
     state_ = SessionState::waiting_backend;
     out.decide(Decision::ask_backend);
 }
@@ -72,11 +72,16 @@ void Session::on_backend_unavailable(std::string_view sqlstate, std::string_view
 
 void Session::on_backend_ready(BackendBook& book, const Turn& turn, Outbox& out) {
     PGB_CHECK(state_ == SessionState::waiting_backend);
+    if (is_resident()) {
+        resume_resident(turn, out);
+        return;
+    }
     book_ = &book;
     last_activity_ = turn.now;
     ledger_.clear();
     statements_.end_lease();
-    backend_framer_.reset();
+    // A kept backend may be in the middle of a notification.
+    if (!has_backend_) backend_framer_.reset();
     status_ = TransactionStatus::idle;
     own_work_ = OwnWork::none;
     lease_.reset_needed = (has_backend_ && reset_owed_) || rules_.reset_always;
@@ -165,46 +170,6 @@ void Session::on_drain(const Turn& turn, Outbox& out) {
     if (!frontend_framer_.in_message()) {
         say_goodbye(sqlstate::kAdminShutdown, "terminating connection due to administrator command",
                     out);
-    }
-    on_frontend_gone(Leaving::reset, turn, out);
-}
-
-void Session::on_tick(const Turn& turn, bool frontend_blocked, Outbox& out) {
-    switch (state_) {
-        case SessionState::settling:
-            if (turn.now >= deadline_) give_up_unclean(turn, out);
-            return;
-        case SessionState::winding_up: wind_down(turn, out); return;
-        case SessionState::preparing:
-            if (turn.now >= deadline_) give_up_preparing(out);
-            return;
-        case SessionState::starting:
-        case SessionState::active: break;
-        case SessionState::idle:
-        case SessionState::queued:
-        case SessionState::waiting_backend:
-        case SessionState::closed: return;
-    }
-    if (rules_.holder_idle == Duration::zero()) return;
-    // Whoever waits for that lock waits for its holder, as in PostgreSQL.
-    if (rests_locked() && !frontend_framer_.in_message()) return;
-    const Duration quiet = turn.now - last_activity_;
-    // Replies to a batch without its Sync may be waiting in the server's buffer: asking for them
-    // tells work that runs from a frontend that owes the Sync.
-    if (ledger_.unsynced() && !ledger_.settled() && !ledger_.copying_in() && !lease_.flushed &&
-        quiet >= rules_.holder_idle / 2) {
-        lease_.flushed = true;
-        out.to_backend(std::string_view("H\0\0\0\4", 5));
-        return;
-    }
-    const bool awaits_frontend = ledger_.settled() || ledger_.copying_in() || frontend_blocked ||
-                                 frontend_framer_.in_message();
-    if (!awaits_frontend || quiet < rules_.holder_idle) return;
-    if (!backend_framer_.in_message() && !frontend_blocked) {
-        say_goodbye(sqlstate::kIdleInTransactionSessionTimeout,
-                    "terminating connection due to idle-in-transaction timeout", out);
-    } else {
-        out.decide(Decision::close_frontend);
     }
     on_frontend_gone(Leaving::reset, turn, out);
 }

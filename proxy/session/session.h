@@ -38,6 +38,7 @@ struct Turn {
 /// The timeouts of the workload and the pool a permit was granted for. Zero: off.
 struct LeaseRules {
     Duration holder_idle{0};
+    Duration transaction{0};
     Duration cancel_after_leave{0};
     Duration reset_timeout{0};
     Duration cancel_timeout{0};
@@ -71,6 +72,7 @@ struct Lease {
     bool discard_all_sent = false;  ///< the frontend itself cleaned it, if error_seen is false
     bool error_seen = false;
     bool cancel_in_flight = false;
+    bool worn_out = false;         ///< a resident has left it: nobody else gets it
     bool cancel_unsure = false;    ///< a cancel may still hit whatever this backend does
     bool begin_prepares = false;   ///< the next own ParseComplete confirms a BEGIN statement
     bool unnamed_unbound = false;  ///< an unnamed statement too long to be made again elsewhere
@@ -84,6 +86,7 @@ struct Lease {
     bool muted = false;                     ///< what the backend says from here on is about that
     std::uint32_t sync_points = 0;          ///< forwarded since the permit was granted
     Instant granted_at;
+    Instant transaction_since;  ///< granted_at, or when the one before it in a pipeline ended
     Instant cancelled_at = Instant::never();  ///< when the proxy itself cancelled
     Instant cancel_again_at = Instant::never();
 };
@@ -125,6 +128,10 @@ public:
     /// The same as on_frontend() for the backend's bytes; stops only at a message that is not whole yet.
     std::size_t on_backend(std::string_view input, const Turn& turn, Outbox& out);
 
+    /// `pooling: session`, told once at login: the backend is the session's until its end. `rules`
+    /// are those of its workload, for its cleaning if it never asks for a permit.
+    void become_resident(BackendBook& book, const LeaseRules& rules);
+
     // Answers to decisions.
     void on_permit(const LeaseRules& rules, const Turn& turn, Outbox& out);
     void on_refused(const ShedFacts& facts);
@@ -146,6 +153,10 @@ public:
     /// Every few hundredths of a second while a permit or backend is held. `frontend_blocked`:
     /// the frontend does not read what was sent to it.
     void on_tick(const Turn& turn, bool frontend_blocked, Outbox& out);
+    /// Since when the frontend has been silent between two transactions; never() if it is not.
+    [[nodiscard]] Instant idle_since() const;
+    /// It was silent for too long: it is told, and the session ends.
+    void on_idle_timeout(const Turn& turn, Outbox& out);
     /// The program is about to end: say goodbye as soon as no transaction is open.
     void on_drain(const Turn& turn, Outbox& out);
 
@@ -182,6 +193,7 @@ private:
     bool ask(bool pins, Outbox& out);
     bool ask_for_text(std::string_view text, bool whole, Outbox& out);
     bool ask_for_statement(std::string_view name, Outbox& out);
+    [[nodiscard]] bool refuses_begin(const Frame& frame) const;
     bool refuse(const Frame& frame, Outbox& out);
     void fail_batch(std::string& reply, Outbox& out);
     void answer(std::string& reply, Outbox& out) const;
@@ -193,6 +205,7 @@ private:
     bool parse_here(const Frame& frame, const ParseRequest& parse,
                     const TransactionStatement& statement, Outbox& out);
     bool drop_statements(std::string_view text, std::string& reply);
+    void close_here(std::string_view name);
     [[nodiscard]] const StatementFacts* local_statement(std::string_view name) const;
 
     // frontend_lent.cpp: messages while a backend is lent
@@ -261,6 +274,29 @@ private:
     void deliver(const Frame& frame, Ruling ruling, Outbox& out);
     void after_replies(const Turn& turn, Outbox& out);
 
+    // resident.cpp: a session with a backend for life
+    [[nodiscard]] bool is_resident() const { return (pins_ & kPinResident) != 0; }
+    bool idle_resident(const Frame& frame, Outbox& out);
+    void forget_unnamed(const Frame& frame);
+    void resume_resident(const Turn& turn, Outbox& out);
+    void append_unnamed(std::string& prefix);
+    void note_resident_statement(const Frame& frame, const ParseRequest& parse,
+                                 const TransactionStatement& statement);
+    bool lent_resident(const Frame& frame, Outbox& out);
+    TransactionStatement note_resident_text(std::string_view text, bool whole);
+    bool end_resident(const Frame& frame, Outbox& out);
+    void lose_resident(Decision how, Outbox& out);
+    void append_fatal_of_loss(std::string_view sqlstate, std::string_view message, Outbox& out);
+    void leave_lost_backend(Decision how, Outbox& out);
+
+    // timeouts.cpp
+    void check_holder(const Turn& turn, bool frontend_blocked, Outbox& out);
+    bool check_transaction_time(const Turn& turn, bool frontend_blocked, Outbox& out);
+    [[nodiscard]] bool was_overlong(std::string_view code) const;
+    void evict_overlong(const Turn& turn, bool frontend_blocked, Outbox& out);
+    void evict(std::string_view code, std::string_view message, const Turn& turn,
+               bool frontend_blocked, Outbox& out);
+
     // settling.cpp: the end of a transaction, and of a session
     void check_over(const Turn& turn, Outbox& out);
     void settle(const Turn& turn, Outbox& out);
@@ -298,6 +334,9 @@ private:
     std::optional<StatementFacts> local_portal_;
     // Names of a pinned session's own that were closed while no backend took part; the kept backend is told first thing.
     std::vector<std::string> owed_closes_;
+    // Of a resident: names and texts made meanwhile, and whether the unnamed one was touched.
+    std::vector<std::pair<std::string, std::string>> owed_parses_;
+    bool unnamed_stale_ = false;
     // What the text of the message that asked for a permit does; spares a second look.
     std::optional<TextEffect> judged_;
 

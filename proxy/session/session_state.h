@@ -60,5 +60,8 @@ inline constexpr PinReasons kPinLock = 8;
 inline constexpr PinReasons kPinListen = 16;
 /// Settings were changed in a way that can't be repeated on another backend.
 inline constexpr PinReasons kPinSettings = 32;
+/// `pooling: session`: the backend is the session's from its login to its end (resident.cpp). The
+/// pool counts it as a resident and not as a pin.
+inline constexpr PinReasons kPinResident = 128;
 
 }  // namespace pgb

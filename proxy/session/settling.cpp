@@ -104,7 +104,8 @@ void Session::end_lease(Outbox& out) {
         return;
     }
     drop_pin(out);
-    give_up_backend(lease_.cancel_unsure ? Decision::close_backend : Decision::end_lease, out);
+    const bool spent = lease_.cancel_unsure || lease_.worn_out;
+    give_up_backend(spent ? Decision::close_backend : Decision::end_lease, out);
 }
 
 void Session::give_up_backend(Decision how, Outbox& out) {
@@ -154,7 +155,9 @@ void Session::on_frontend_gone(Leaving how, const Turn& turn, Outbox& out) {
         case SessionState::closed: return;
     }
     state_ = SessionState::winding_up;
-    if (pins_ != 0) lease_.reset_needed = true;
+    // Even DISCARD ALL leaves traces, such as the temporary schema: a resident's backend ends with it.
+    lease_.worn_out = is_resident();
+    lease_.reset_needed = !lease_.worn_out && (lease_.reset_needed || pins_ != 0);
     pins_ = 0;
     lease_.unnamed_unbound = false;
     block_.leave();

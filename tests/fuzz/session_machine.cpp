@@ -24,6 +24,11 @@ const SessionTables& tables() {
 /// says, and holds the session to what it may ask for.
 class Machine {
 public:
+    // A session with a backend for life, or one that asks for a backend each time.
+    explicit Machine(bool resident) : kept_(resident), pin_(resident) {
+        if (resident) session_.become_resident(book_, rules_);
+    }
+
     // One byte says what happens next; some take more of the input.
     void step(std::uint8_t what, std::string_view& input) {
         switch (what % 16) {
@@ -192,6 +197,7 @@ private:
     Outbox out_;
     BackendBook book_;
     LeaseRules rules_{.holder_idle = std::chrono::milliseconds(40),
+                      .transaction = std::chrono::milliseconds(70),
                       .cancel_after_leave = std::chrono::milliseconds(8),
                       .reset_timeout = std::chrono::milliseconds(20),
                       .cancel_timeout = std::chrono::milliseconds(30)};
@@ -215,7 +221,8 @@ private:
 // never breaks a check of its own, consumes no more than it was given, and asks for nothing that
 // its drawing does not allow.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    Machine machine;
+    // By the last byte, which is nearly always data and no step.
+    Machine machine(size > 0 && data[size - 1] % 8 == 7);
     std::string_view input(reinterpret_cast<const char*>(data), size);
     while (!input.empty()) {
         const auto what = static_cast<std::uint8_t>(input.front());

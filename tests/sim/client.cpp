@@ -216,7 +216,7 @@ void Client::act_block() {
         return;
     }
     ++block_;
-    block_is_sure_ = true;
+    block_is_sure_ = begin_holds_;
     stored_claims_.clear();
     switch (dice_.below(6)) {
         case 0:

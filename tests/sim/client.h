@@ -17,7 +17,10 @@ namespace pgb::sim {
 /// checked within the range that it leaves open.
 class Client {
 public:
-    Client(int session, Books& books, Dice& dice) : session_(session), books_(books), dice_(dice) {}
+    /// `begin_holds`: what stands behind a BEGIN never runs without it. Not so where BEGIN goes to
+    /// PostgreSQL as it is: cancelled in a pipeline, it lets the next statement run alone.
+    Client(int session, Books& books, Dice& dice, bool begin_holds)
+        : session_(session), books_(books), dice_(dice), begin_holds_(begin_holds) {}
 
     /// Adds something to what is to be sent, if its pipeline is not too long.
     void act();
@@ -84,6 +87,7 @@ private:
     int session_;
     Books& books_;
     Dice& dice_;
+    bool begin_holds_;
     std::string wire_;
     std::string incoming_;
     std::uint64_t queued_ = 0;  // bytes ever put on the wire

@@ -31,6 +31,7 @@ Settings settings_of(std::uint64_t seed, int steps, bool trace) {
     settings.death_once_in = 100 + dice.below(5000);
     settings.stuck_once_in = 300 + dice.below(20000);
     settings.drains = dice.once_in(4);
+    settings.residents = dice.once_in(3);
     settings.trace = trace;
     return settings;
 }

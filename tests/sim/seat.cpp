@@ -17,7 +17,8 @@ std::string printable(std::string_view bytes) {
 Seat::Seat(World& world, int number)
     : world_(world),
       session_(world.tables_, world.statements_),
-      client_(number, world.books_, world.dice_) {}
+      client_(number, world.books_, world.dice_, !world.settings_.residents),
+      logged_in_(!world.settings_.residents) {}
 
 Seat::~Seat() {
     world_.gate_.cancel(*this, Leave::left);
@@ -54,8 +55,23 @@ std::string Seat::describe() const {
            (link_ == nullptr ? "none" : link_->server.why_not_clean());
 }
 
+// A resident waits for its backend before it says anything.
+bool Seat::log_in() {
+    if (world_.ending_) {
+        world_.pool_.forget_waiter(*this);
+        gone_ = true;
+    } else if (!PoolWaiter::waiting()) {
+        Pool::Actions actions;
+        world_.pool_.ask(*this, world_.group_, 0, world_.now_, actions);
+        for (const PoolAction& action : actions) {
+            if (action.kind == PoolActionKind::lend) on_lent(*world_.find(action.backend));
+        }
+    }
+    return logged_in_;
+}
+
 void Seat::step() {
-    if (gone_) return;
+    if (gone_ || (!logged_in_ && !log_in())) return;
     Dice& dice = world_.dice_;
     if (deaf_ || eof_) {
         pump();
@@ -91,7 +107,7 @@ void Seat::step() {
 
 // In one of the ways a client can leave.
 void Seat::leave() {
-    if (gone_ || eof_ || deaf_) return;
+    if (gone_ || eof_ || deaf_ || !logged_in_) return;
     world_.note("leaves: " + describe());
     switch (world_.dice_.below(3)) {
         case 0:
@@ -108,7 +124,7 @@ void Seat::leave() {
 }
 
 void Seat::drain() {
-    if (gone_) return;
+    if (gone_ || !logged_in_) return;
     session_.on_drain(turn(), world_.out_);
     carry_out();
     pump();
@@ -210,7 +226,9 @@ void Seat::carry_out(Decision decision) {
             world_.pool_.forget_waiter(*this);
             permit_.release();
             return;
-        case Decision::unpin: return world_.pool_.drop_pin(0);
+        case Decision::unpin:
+            return world_.settings_.residents ? world_.pool_.remove_resident()
+                                              : world_.pool_.drop_pin(0);
         case Decision::end_lease:
         case Decision::keep_backend:
         case Decision::close_backend:
@@ -260,9 +278,7 @@ void Seat::ask_backend() {
     for (const PoolAction& action : actions) {
         if (action.kind == PoolActionKind::lend) {
             Link& link = *world_.find(action.backend);
-            link_ = &link;
-            if (link.user != nullptr) world_.books_.complain("lent twice: " + describe());
-            link.user = this;
+            accept(link);
             session_.on_backend_ready(link.book, turn(), world_.out_);
         } else if (action.kind == PoolActionKind::refuse) {
             permit_.release();
@@ -271,16 +287,28 @@ void Seat::ask_backend() {
     }
 }
 
-void Seat::on_lent(Link& link) {
+void Seat::accept(Link& link) {
     link_ = &link;
     if (link.user != nullptr) world_.books_.complain("lent twice: " + describe());
     link.user = this;
+}
+
+void Seat::on_lent(Link& link) {
+    accept(link);
+    if (!logged_in_) {
+        logged_in_ = true;
+        world_.pool_.add_resident();
+        world_.pool_.keep(link.id);
+        session_.become_resident(link.book, world_.rules_);
+        return;
+    }
     session_.on_backend_ready(link.book, turn(), world_.out_);
     carry_out();
     pump();
 }
 
 void Seat::on_refused(const PoolAction& action) {
+    if (!logged_in_) return;
     permit_.release();
     if (action.refusal == PoolRefusal::permanent) {
         session_.on_backend_unavailable("3D000", "no such database");

@@ -27,6 +27,7 @@ struct Settings {
     std::uint32_t death_once_in = 3000;
     std::uint32_t stuck_once_in = 1000;  ///< a server that never answers again
     bool drains = false;
+    bool residents = false;  ///< sessions have a backend for life, which they wait for first
     bool trace = false;
 };
 
@@ -79,6 +80,8 @@ public:
 private:
     friend class World;
     void carry_out(Decision decision);
+    bool log_in();
+    void accept(Link& link);
     void ask_permit();
     void ask_backend();
     void ask_pin();
@@ -95,6 +98,7 @@ private:
     Permit permit_;
     std::string input_;
     std::string to_client_;
+    bool logged_in_ = false;
     bool eof_ = false;
     bool deaf_ = false;  ///< its connection broke: it neither reads nor writes
     bool close_when_flushed_ = false;

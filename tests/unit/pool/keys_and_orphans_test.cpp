@@ -43,12 +43,23 @@ TEST_CASE("cancel keys: ids are positive and unique, whatever random number is g
 TEST_CASE("cancel keys: a revoked id means nobody and may be issued again", "[pool]") {
     CancelKeys keys;
     const std::int32_t pid = keys.issue(1, "old", 77);
-    keys.revoke(pid);
+    keys.revoke(pid, 1);
     CHECK_FALSE(keys.find(pid, "old").has_value());
     CHECK(keys.size() == 0);
     CHECK(keys.issue(2, "new", 77) == pid);
     CHECK_FALSE(keys.find(pid, "old").has_value());
     CHECK(keys.find(pid, "new") == std::optional<std::uint64_t>(2));
+}
+
+TEST_CASE("cancel keys: two sessions with one id are told apart by their keys", "[pool]") {
+    CancelKeys keys;
+    const std::int32_t pid = keys.issue(1, "ours", 77);
+    keys.issue_as(pid, 2, "theirs");
+    CHECK(keys.find(pid, "ours") == std::optional<std::uint64_t>(1));
+    CHECK(keys.find(pid, "theirs") == std::optional<std::uint64_t>(2));
+    keys.revoke(pid, 1);
+    CHECK_FALSE(keys.find(pid, "ours").has_value());
+    CHECK(keys.find(pid, "theirs") == std::optional<std::uint64_t>(2));
 }
 
 TEST_CASE("orphans: a hold ends at its time and not before", "[pool]") {

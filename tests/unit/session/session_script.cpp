@@ -238,12 +238,14 @@ void SessionScript::backend(const std::vector<std::string>& words) {
 void SessionScript::event(const std::vector<std::string>& words) {
     const std::string& what = words[0];
     const std::string argument = words.size() > 1 ? words[1] : "";
+    const LeaseRules rules{.holder_idle = std::chrono::seconds(10),
+                           .cancel_after_leave = std::chrono::seconds(1),
+                           .reset_timeout = std::chrono::seconds(2),
+                           .cancel_timeout = std::chrono::seconds(3)};
     if (what == "permit") {
-        const LeaseRules rules{.holder_idle = std::chrono::seconds(10),
-                               .cancel_after_leave = std::chrono::seconds(1),
-                               .reset_timeout = std::chrono::seconds(2),
-                               .cancel_timeout = std::chrono::seconds(3)};
         session_.on_permit(rules, turn(), out_);
+    } else if (what == "resident") {
+        session_.become_resident(book_, rules);
     } else if (what == "refused") {
         session_.on_refused(refusal(argument));
     } else if (what == "unavailable") {
