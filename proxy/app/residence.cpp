@@ -42,6 +42,7 @@ void FrontendConnection::greet(std::string_view key) {
     Outbox& out = server_.outbox();
     std::string& reply = out.scratch();
     append_greeting(reply, database_->greeting(group_), pid_, key);
+    session_.note_greeting(database_->greeting(group_));
     server_.login_finished(*this);
     login_.reset();
     phase_ = FrontendPhase::session;
