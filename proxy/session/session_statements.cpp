@@ -292,7 +292,7 @@ void SessionStatements::append_own_parse(std::string_view name, std::string_view
     wire.ledger.owe(Owed::parse, Origin::own, Note::noted);
 }
 
-Passage SessionStatements::refuse(std::string_view sqlstate, std::string message,
+Passage SessionStatements::refuse(std::string_view sqlstate, std::string_view message,
                                   StatementWire& wire) {
     std::string& failing = wire.out.scratch();
     MessageWriter(failing)

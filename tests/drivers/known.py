@@ -1,17 +1,8 @@
 """Where a check may fail, and why. A check that is not here must pass on both sides; an entry whose
 check passes is told, and goes."""
 
-NAMED_ROLLBACK = (
-    "a ROLLBACK that is prepared under a name is not taken in the failed block of a refused"
-    " transaction (25P02), so the block stays; unnamed or by a simple query it is"
-)
-
 # (program, check): the reason. These hold for every server.
 DIFFERENCES = {
-    ("postgres", "refusal"): NAMED_ROLLBACK,
-    ("pgJDBC", "refusal"): NAMED_ROLLBACK,
-    ("pgJDBC", "refusal_extended_for_prepared"): NAMED_ROLLBACK,
-    ("pgJDBC", "refusal_hikari"): NAMED_ROLLBACK,
     ("pgJDBC", "refusal_name_by_set"): "the driver says its ApplicationName by SET unless"
     " assumeMinServerVersion is given, and `match.application_name` sees the first packet only",
     (
