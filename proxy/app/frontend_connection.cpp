@@ -149,7 +149,8 @@ void FrontendConnection::deliver_eof() {
     if (!eof_ || phase_ != FrontendPhase::session) return;
     const SessionState state = session_.state();
     if (state == SessionState::winding_up || state == SessionState::closed) return;
-    const bool waits = state == SessionState::queued || state == SessionState::waiting_backend;
+    // With a permit it was admitted, and what it has sent runs when its backend comes.
+    const bool waits = state == SessionState::queued;
     if (!input_.empty() && !session_.takes_input() && !waits) return;
     drop_input();
     session_.on_frontend_gone(Leaving::goodbye, turn(), server_.outbox());
