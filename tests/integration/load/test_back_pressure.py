@@ -15,6 +15,8 @@ from support.postgres import DATABASE
 from support.waiting import PATIENCE, until
 from support.wire import Session
 
+pytestmark = [pytest.mark.needs_proxy, pytest.mark.load]
+
 MIB = 1 << 20
 # Two watermarks of bytes, and what the kernel hands over in one read.
 PER_SLOW_CLIENT = 2 * MIB
