@@ -48,7 +48,7 @@ void UnnamedStatement::skipped() {
 // With nothing under way the one that counts moves to the front.
 void UnnamedStatement::shift() {
     if (begin_ + 1 < end_) return;
-    std::swap(versions_[0], versions_[begin_]);
+    if (begin_ != 0) std::swap(versions_[0], versions_[begin_]);
     begin_ = 0;
     end_ = 1;
     if (versions_.size() > kSpareVersions) {
