@@ -60,6 +60,13 @@ enum class TransactionVerb : std::uint8_t {
     return verb == TransactionVerb::begin || verb == TransactionVerb::start_transaction;
 }
 
+/// COMMIT in any form, two-phase included: from its first byte on a cancel could only lie.
+[[nodiscard]] constexpr bool commits(TransactionVerb verb) {
+    return verb == TransactionVerb::commit || verb == TransactionVerb::end_ ||
+           verb == TransactionVerb::commit_and_chain ||
+           verb == TransactionVerb::prepare_transaction || verb == TransactionVerb::commit_prepared;
+}
+
 struct TransactionStatement {
     TransactionVerb verb = TransactionVerb::none;
     TransactionModes modes;  ///< of begin, start_transaction and set_transaction

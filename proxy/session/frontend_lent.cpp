@@ -17,29 +17,6 @@ constexpr Duration kHoldMax = std::chrono::milliseconds(500);
 // them, and what a frontend can make us keep is bounded.
 constexpr std::size_t kLedgerMax = 16384;
 
-bool commits(TransactionVerb verb) {
-    switch (verb) {
-        case TransactionVerb::commit:
-        case TransactionVerb::end_:
-        case TransactionVerb::commit_and_chain:
-        case TransactionVerb::prepare_transaction:
-        case TransactionVerb::commit_prepared: return true;
-        case TransactionVerb::none:
-        case TransactionVerb::empty:
-        case TransactionVerb::begin:
-        case TransactionVerb::start_transaction:
-        case TransactionVerb::rollback:
-        case TransactionVerb::abort_:
-        case TransactionVerb::rollback_and_chain:
-        case TransactionVerb::savepoint:
-        case TransactionVerb::release:
-        case TransactionVerb::rollback_to:
-        case TransactionVerb::set_transaction:
-        case TransactionVerb::rollback_prepared: return false;
-    }
-    return false;
-}
-
 bool ends_block(TransactionVerb verb) {
     return commits(verb) || verb == TransactionVerb::rollback || verb == TransactionVerb::abort_;
 }
@@ -76,22 +53,38 @@ bool Session::take_lent(const Frame& frame, const Turn& turn, Outbox& out) {
         case FrontendType::close: return lent_close(frame, out);
         case FrontendType::function_call:
             lease_.reset_needed = lease_.locks_changed = true;
-            forward(frame, Owed::function_call, out);
-            if (state_ == SessionState::starting) lease_.first_unit_sent = true;
-            ++lease_.sync_points;
-            return true;
+            return lent_plain(frame, out);
         case FrontendType::sync:
-            forward(frame, Owed::sync, out);
-            if (state_ == SessionState::starting) lease_.first_unit_sent = true;
-            ++lease_.sync_points;
-            return true;
+        case FrontendType::copy_done:
+        case FrontendType::copy_fail:
+        case FrontendType::flush:
+        case FrontendType::copy_data:
+        case FrontendType::password:
+        case FrontendType::terminate: return lent_plain(frame, out);
+    }
+    return true;
+}
+
+// Messages that name no statement and no text: the same for every kind of session.
+bool Session::lent_plain(const Frame& frame, Outbox& out) {
+    switch (*frontend_type(frame.type)) {
+        case FrontendType::function_call: forward(frame, Owed::function_call, out); break;
+        case FrontendType::sync: forward(frame, Owed::sync, out); break;
         case FrontendType::copy_done:
         case FrontendType::copy_fail: forward(frame, Owed::copy_end, out); return true;
         case FrontendType::flush:
         case FrontendType::copy_data: pass(frame, out); return true;
+        case FrontendType::query:
+        case FrontendType::parse:
+        case FrontendType::bind:
+        case FrontendType::describe:
+        case FrontendType::execute:
+        case FrontendType::close:
         case FrontendType::password:
         case FrontendType::terminate: return true;
     }
+    if (state_ == SessionState::starting) lease_.first_unit_sent = true;
+    ++lease_.sync_points;
     return true;
 }
 

@@ -12,17 +12,6 @@
 
 namespace pgb {
 
-namespace {
-
-// COMMIT in any form: from its first byte on a cancel of the proxy's own could only lie.
-bool commits(TransactionVerb verb) {
-    return verb == TransactionVerb::commit || verb == TransactionVerb::end_ ||
-           verb == TransactionVerb::commit_and_chain ||
-           verb == TransactionVerb::prepare_transaction || verb == TransactionVerb::commit_prepared;
-}
-
-}  // namespace
-
 void Session::become_resident(BackendBook& book, const LeaseRules& rules) {
     PGB_CHECK(state_ == SessionState::idle && !has_backend_);
     rules_ = rules;
@@ -163,18 +152,12 @@ bool Session::lent_resident(const Frame& frame, Outbox& out) {
         }
         case FrontendType::function_call:
         case FrontendType::sync:
-            forward(frame,
-                    frame.type == static_cast<char>(FrontendType::sync) ? Owed::sync
-                                                                        : Owed::function_call,
-                    out);
-            ++lease_.sync_points;
-            return true;
         case FrontendType::copy_done:
-        case FrontendType::copy_fail: forward(frame, Owed::copy_end, out); return true;
+        case FrontendType::copy_fail:
         case FrontendType::flush:
-        case FrontendType::copy_data: pass(frame, out); return true;
+        case FrontendType::copy_data:
         case FrontendType::password:
-        case FrontendType::terminate: return true;
+        case FrontendType::terminate: return lent_plain(frame, out);
     }
     return true;
 }

@@ -35,6 +35,10 @@ struct Turn {
     bool contended = false;
 };
 
+/// A cancel may reach the server between two statements; the next finds what runs. Longer than a
+/// server takes from one to the next, unless it is overloaded.
+inline constexpr Duration kCancelInterval = std::chrono::milliseconds(200);
+
 /// The timeouts of the workload and the pool a permit was granted for. Zero: off.
 struct LeaseRules {
     Duration holder_idle{0};
@@ -211,6 +215,7 @@ private:
     // frontend_lent.cpp: messages while a backend is lent
     bool take_lent(const Frame& frame, const Turn& turn, Outbox& out);
     [[nodiscard]] bool must_wait(const Turn& turn) const;
+    bool lent_plain(const Frame& frame, Outbox& out);
     bool lent_query(const Frame& frame, Outbox& out);
     bool lent_text(bool runs, std::string_view text, bool whole, Outbox& out);
     bool deny_pin(const Frame& frame, const Turn& turn, Outbox& out);

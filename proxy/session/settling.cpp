@@ -6,12 +6,6 @@
 
 namespace pgb {
 
-namespace {
-// Longer than a server takes from one statement to the next, unless it is overloaded; then the next
-// cancel finds it.
-constexpr Duration kCancelInterval = std::chrono::milliseconds(200);
-}  // namespace
-
 void Session::check_over(const Turn& turn, Outbox& out) {
     if (!lease_.worked || !ledger_.settled() || ledger_.unsynced()) return;
     if (status_ != TransactionStatus::idle) return;

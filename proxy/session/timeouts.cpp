@@ -7,12 +7,6 @@
 
 namespace pgb {
 
-namespace {
-// Longer than a server takes from one statement to the next, unless it is overloaded; then the next
-// cancel finds it.
-constexpr Duration kCancelInterval = std::chrono::milliseconds(200);
-}  // namespace
-
 void Session::on_tick(const Turn& turn, bool frontend_blocked, Outbox& out) {
     switch (state_) {
         case SessionState::settling:
