@@ -153,9 +153,9 @@ void Database::on_connected(BackendId id, ConnectedBackend connected) {
 }
 
 void Database::note_reported(BackendConnection& backend) {
-    const BackendBook& book = backend.book();
+    BackendBook& book = backend.book();
     GroupFacts& group = facts(backend.group());
-    if (!book.settings.empty() || book.reported == group.reported) return;
+    if (!book.settings.empty() || book.reported.joins(group.reported)) return;
     group.reported = book.reported;
     group.greeting.clear();
     book.reported.for_each([&group](std::string_view name, std::string_view value) {

@@ -97,7 +97,7 @@ bool Session::take_parameter(const Frame& frame, Outbox& out) {
 }
 
 void Session::tell_parameters(Outbox& out) {
-    if (told_ == book_->reported) return;
+    if (told_.joins(book_->reported)) return;
     std::string& text = out.scratch();
     book_->reported.for_each([this, &text](std::string_view name, std::string_view value) {
         if (told_.set(name, value)) append_parameter_status(text, name, value);

@@ -63,7 +63,11 @@ void UnnamedStatement::set(std::uint64_t token, std::string_view message,
     assign(versions_[begin_], token, message, facts);
 }
 
-void UnnamedStatement::drop() { set(0, {}, {}); }
+void UnnamedStatement::drop() {
+    // The rule: most sessions never have one when a Query comes.
+    if (begin_ + 1 == end_ && versions_[begin_].token == 0) return;
+    set(0, {}, {});
+}
 
 void UnnamedStatement::forget_sent() {
     // Whatever became of it, PostgreSQL's unnamed statement would no longer be the one before it.

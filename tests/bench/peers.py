@@ -59,11 +59,11 @@ class PgBouncer:
 class Bulkhead(Proxy):
     """pgbulkhead with as many permits as PgBouncer has backends, and a queue for all other clients."""
 
-    def __init__(self, server, server_host, backends):
+    def __init__(self, server, server_host, backends, queue=1000):
         changes = {
             # One backend of the pool is set aside for housekeeping.
             "databases": {"*": {"conninfo": f"host={server_host} port={server.port}", "pool_size": backends + 1}},
-            "workloads": [{"name": "default", "concurrency": backends, "queue": 1000, "queue_wait": "10s"}],
+            "workloads": [{"name": "default", "concurrency": backends, "queue": queue, "queue_wait": "10s"}],
         }
         super().__init__(server, changes, start=False)
         with open(self.directory / "log", "ab") as log:
