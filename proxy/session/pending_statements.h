@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "proxy/session/statement_facts.h"
@@ -56,11 +55,9 @@ public:
         made.batch = batch;
         return made;
     }
-    PendingStatement take_front() {
-        PendingStatement front = std::move(row_[head_]);
+    void pop_front() {
         ++head_;
         if (empty()) clear();
-        return front;
     }
     void clear() {
         head_ = 0;

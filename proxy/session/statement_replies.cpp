@@ -60,8 +60,8 @@ void SessionStatements::on_noted(const NotedReplies& noted, BackendBook& book) {
             }
             continue;
         }
-        PendingStatement done = pending_.take_front();
-        finish(done, book);
+        finish(front, book);
+        pending_.pop_front();
     }
 }
 

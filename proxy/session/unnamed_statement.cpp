@@ -18,62 +18,70 @@ void UnnamedStatement::assign(Version& version, std::uint64_t token, std::string
     version.facts = facts;
 }
 
+UnnamedStatement::Version& UnnamedStatement::at(std::size_t place) {
+    return versions_[(begin_ + place) % versions_.size()];
+}
+
 void UnnamedStatement::sent(std::uint64_t token, std::string_view message,
                             const StatementFacts& facts) {
-    if (end_ == versions_.size()) versions_.emplace_back();
-    assign(versions_[end_], token, message, facts);
-    ++end_;
+    if (count_ == versions_.size()) {
+        rotate();
+        versions_.emplace_back();
+    }
+    assign(at(count_), token, message, facts);
+    ++count_;
 }
 
-void UnnamedStatement::confirmed() {
-    PGB_CHECK(begin_ + 1 < end_);
-    ++begin_;
-    shift();
-}
+void UnnamedStatement::confirmed() { advance(); }
 
 void UnnamedStatement::failed() {
-    PGB_CHECK(begin_ + 1 < end_);
-    ++begin_;
-    versions_[begin_].token = 0;
-    shift();
+    advance();
+    at(0).token = 0;
 }
 
 void UnnamedStatement::skipped() {
-    PGB_CHECK(begin_ + 1 < end_);
-    std::swap(versions_[begin_], versions_[begin_ + 1]);
-    ++begin_;
-    shift();
+    PGB_CHECK(count_ > 1);
+    std::swap(at(0), at(1));
+    advance();
 }
 
-// With nothing under way the one that counts moves to the front.
-void UnnamedStatement::shift() {
-    if (begin_ + 1 < end_) return;
-    if (begin_ != 0) std::swap(versions_[0], versions_[begin_]);
+void UnnamedStatement::advance() {
+    PGB_CHECK(count_ > 1);
+    begin_ = (begin_ + 1) % versions_.size();
+    --count_;
+    give_memory_back();
+}
+
+void UnnamedStatement::rotate() {
+    std::rotate(versions_.begin(), versions_.begin() + static_cast<std::ptrdiff_t>(begin_),
+                versions_.end());
     begin_ = 0;
-    end_ = 1;
-    if (versions_.size() > kSpareVersions) {
-        versions_.resize(kSpareVersions);
-        versions_.shrink_to_fit();
-    }
+}
+
+void UnnamedStatement::give_memory_back() {
+    if (count_ > 1 || versions_.size() <= kSpareVersions) return;
+    rotate();
+    versions_.resize(kSpareVersions);
+    versions_.shrink_to_fit();
 }
 
 void UnnamedStatement::set(std::uint64_t token, std::string_view message,
                            const StatementFacts& facts) {
     forget_sent();
-    assign(versions_[begin_], token, message, facts);
+    assign(at(0), token, message, facts);
 }
 
 void UnnamedStatement::drop() {
-    // The rule: most sessions never have one when a Query comes.
-    if (begin_ + 1 == end_ && versions_[begin_].token == 0) return;
-    set(0, {}, {});
+    forget_sent();
+    at(0).token = 0;
 }
 
 void UnnamedStatement::forget_sent() {
+    if (count_ == 1) return;
     // Whatever became of it, PostgreSQL's unnamed statement would no longer be the one before it.
-    if (begin_ + 1 < end_) versions_[begin_].token = 0;
-    end_ = begin_ + 1;
-    shift();
+    at(0).token = 0;
+    count_ = 1;
+    give_memory_back();
 }
 
 }  // namespace pgb

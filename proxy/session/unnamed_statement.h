@@ -17,7 +17,7 @@ namespace pgb {
 class UnnamedStatement {
 public:
     struct Version {
-        std::uint64_t token = 0;  ///< 0: there is no unnamed statement
+        std::uint64_t token = 0;  ///< 0: there is no unnamed statement, and the rest says nothing
         std::string message;      ///< its Parse; empty: too long to be kept
         StatementFacts facts;
     };
@@ -27,7 +27,9 @@ public:
     UnnamedStatement() : versions_(1) {}
 
     /// As it will be when everything that was sent has been answered without an error.
-    [[nodiscard]] const Version& latest() const { return versions_[end_ - 1]; }
+    [[nodiscard]] const Version& latest() const {
+        return versions_[(begin_ + count_ - 1) % versions_.size()];
+    }
 
     /// A Parse was sent that will replace it when the server says so.
     void sent(std::uint64_t token, std::string_view message, const StatementFacts& facts);
@@ -48,12 +50,16 @@ public:
 private:
     void assign(Version& version, std::uint64_t token, std::string_view message,
                 const StatementFacts& facts);
-    void shift();
+    // Of those that count: 0 is the confirmed one.
+    Version& at(std::size_t place);
+    void advance();
+    void rotate();
+    void give_memory_back();
 
-    // [begin_]: confirmed; up to end_: sent. The rest is spare.
+    // A ring: the confirmed one and those that were sent behind it. The rest is spare.
     std::vector<Version> versions_;
     std::size_t begin_ = 0;
-    std::size_t end_ = 1;
+    std::size_t count_ = 1;
 };
 
 }  // namespace pgb

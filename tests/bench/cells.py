@@ -42,14 +42,16 @@ class Cell(NamedTuple):
 
 SELECT_SIMPLE = Workload("select-only simple", "simple", ("-S",))
 SELECT_EXTENDED = Workload("select-only extended", "extended", ("-S",))
+SELECT_PREPARED = Workload("select-only prepared", "prepared", ("-S",))
 SELECT_ONE = Workload("select 1 simple", "simple", ("-f", "select_one.sql"))
 TPCB_SIMPLE = Workload("tpcb simple", "simple", ("-b", "tpcb-like"), blocks=True)
 TPCB_EXTENDED = Workload("tpcb extended", "extended", ("-b", "tpcb-like"), blocks=True)
 
 QUICK = Plan(rounds=2, seconds=1, syscall_seconds=1, scale=1,
-             workloads=(SELECT_SIMPLE, SELECT_EXTENDED, SELECT_ONE), direct=False)
+             workloads=(SELECT_SIMPLE, SELECT_EXTENDED, SELECT_PREPARED, SELECT_ONE), direct=False)
 DEFAULT = Plan(rounds=5, seconds=2, syscall_seconds=1, scale=10,
-               workloads=(SELECT_SIMPLE, SELECT_EXTENDED, SELECT_ONE, TPCB_SIMPLE, TPCB_EXTENDED), direct=True)
+               workloads=(SELECT_SIMPLE, SELECT_EXTENDED, SELECT_PREPARED, SELECT_ONE, TPCB_SIMPLE, TPCB_EXTENDED),
+               direct=True)
 SHAPES = ((8, 8), (32, 4))  # clients, backends
 
 
@@ -74,7 +76,7 @@ def execute(plan, wanted, peers, progress):
             progress(done, total, cell.name)
             names = list(PROXIES) + (["direct"] if plan.direct and kind == "cost" else [])
             for name in order.sample(names, len(names)):
-                peer = peers.get(name, cell.transport, cell.backends)
+                peer = peers.get(name, cell)
                 measure = measure_cost if kind == "cost" else measure_syscalls
                 seconds = plan.seconds if kind == "cost" else plan.syscall_seconds
                 measured[cell].setdefault(name, []).append(measure(peer, cell, seconds))

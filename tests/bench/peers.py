@@ -22,32 +22,52 @@ listen_port = {port}
 unix_socket_dir = {directory}
 auth_type = trust
 auth_file = {directory}/users
-pool_mode = transaction
+pool_mode = {pooling}
 default_pool_size = {backends}
 max_client_conn = 1000
+{more}
 ignore_startup_parameters = extra_float_digits
 """
 
 
-class PgBouncer:
-    """Debian's PgBouncer with its default settings, pooling by transaction. It refuses to run as root."""
+# The first that prepares statements on whichever backend is used, and how many of them it then keeps by default.
+PREPARES_SINCE, STATEMENTS_KEPT = (1, 21), 200
 
-    def __init__(self, server_host, server_port, backends):
+
+def pgbouncer():
+    """The binary: Debian's, unless PGBOUNCER names another."""
+    return os.environ.get("PGBOUNCER") or shutil.which("pgbouncer") or "/usr/sbin/pgbouncer"
+
+
+def pgbouncer_version():
+    words = subprocess.run([pgbouncer(), "--version"], check=True, capture_output=True, text=True).stdout
+    return tuple(int(number) for number in words.split()[1].split("."))
+
+
+def pgbouncer_prepares():
+    return pgbouncer_version() >= PREPARES_SINCE
+
+
+class PgBouncer:
+    """PgBouncer with its default settings. It refuses to run as root."""
+
+    def __init__(self, server_host, server_port, backends, pooling):
         self.port = free_port()
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="pgbulkhead-bouncer-", dir="/tmp"))
         self.directory.chmod(0o755)
         (self.directory / "users").write_text(f'"{USER}" ""\n')
         file = self.directory / "pgbouncer.ini"
+        more = f"max_prepared_statements = {STATEMENTS_KEPT}" if pgbouncer_prepares() else ""
         file.write_text(PGBOUNCER_INI.format(server_host=server_host, server_port=server_port, port=self.port,
-                                             directory=self.directory, backends=backends))
+                                             directory=self.directory, backends=backends, pooling=pooling, more=more))
         identity = {}
         if os.getuid() == 0:
             user = pwd.getpwnam("postgres")
             os.chown(self.directory, user.pw_uid, user.pw_gid)
             identity = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
         with open(self.directory / "log", "ab") as log:
-            self.process = subprocess.Popen([shutil.which("pgbouncer") or "/usr/sbin/pgbouncer", str(file)], stdout=log,
-                                            stderr=log, cwd="/", start_new_session=True, **identity)
+            self.process = subprocess.Popen([pgbouncer(), str(file)], stdout=log, stderr=log,
+                                            cwd="/", start_new_session=True, **identity)
         until(lambda: answers(self.port), within=10, what="PgBouncer answers")
 
     def stop(self):
@@ -103,6 +123,11 @@ def pgbench(*command):
     subprocess.run(["pgbench", *command], check=True, capture_output=True)
 
 
+def fill_database(server, scale):
+    pgbench("-i", "-q", "-s", str(scale), "-h", str(server.directory), "-p", str(server.port), "-U", USER, DATABASE)
+    server.sql("vacuum analyze")
+
+
 class Peers:
     """Made on first use: a proxy for each number of backends and each transport, which both legs share."""
 
@@ -110,23 +135,21 @@ class Peers:
         self._server = server
         self._made = {}
 
-    def get(self, name, transport, backends):
+    def get(self, name, cell):
         if name == "direct":
             return Direct(self._server)
-        key = (name, transport, backends)
+        # Without prepared statements of its own it must pool by session, where every client keeps a backend.
+        keeps = name == "pgbouncer" and cell.workload.protocol == "prepared" and not pgbouncer_prepares()
+        its_pooling, backends = ("session", cell.clients) if keeps else ("transaction", cell.backends)
+        key = (name, cell.transport, backends, its_pooling)
         if key not in self._made:
-            host = self._server.directory if transport == "unix" else "127.0.0.1"
+            host = self._server.directory if cell.transport == "unix" else "127.0.0.1"
             if name == "pgbouncer":
-                self._made[key] = PgBouncer(host, self._server.port, backends)
+                self._made[key] = PgBouncer(host, self._server.port, backends, its_pooling)
             else:
                 self._made[key] = Bulkhead(self._server, host, backends)
             warm_up(self._made[key])
         return self._made[key]
-
-    def fill_database(self, scale):
-        pgbench("-i", "-q", "-s", str(scale), "-h", str(self._server.directory), "-p", str(self._server.port),
-                "-U", USER, DATABASE)
-        self._server.sql("vacuum analyze")
 
     def stop(self):
         for peer in self._made.values():
