@@ -21,11 +21,6 @@ constexpr std::uint32_t kNamesHead = 4096;
 
 MessageRule& rule(HeadTable& table, char type) { return table[static_cast<unsigned char>(type)]; }
 
-std::uint32_t load_u32(const char* at) {
-    const auto byte = [at](int i) { return std::uint32_t{static_cast<unsigned char>(at[i])}; };
-    return byte(0) << 24 | byte(1) << 16 | byte(2) << 8 | byte(3);
-}
-
 }  // namespace
 
 HeadTable frontend_heads(std::uint32_t message_buffer_max) {
@@ -55,7 +50,7 @@ HeadTable backend_heads(std::uint32_t message_buffer_max) {
     return table;
 }
 
-FrameStatus Framer::next(std::string_view input, Frame& frame) {
+FrameStatus Framer::next_piece(std::string_view input, Frame& frame) {
     if (remaining_ != 0) [[unlikely]] {
         if (input.empty()) return FrameStatus::need_more;
         const auto take = std::min<std::size_t>(input.size(), remaining_);
@@ -66,7 +61,7 @@ FrameStatus Framer::next(std::string_view input, Frame& frame) {
     if (input.size() < kMessageHeaderSize) return FrameStatus::need_more;
     const char type = input[0];
     const MessageRule& rule = (*heads_)[static_cast<unsigned char>(type)];
-    const std::uint32_t length = load_u32(input.data() + 1);
+    const std::uint32_t length = length_at(input.data() + 1);
     if (length < 4 || length > rule.length_max) [[unlikely]]
         return FrameStatus::malformed;
     // At most 2^31: length_max is at most the largest Int32.

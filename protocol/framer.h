@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -79,7 +80,20 @@ public:
     /// are used up; `frame` is untouched otherwise. A length word below 4 or above the limit of
     /// its type is `malformed` as soon as the five header bytes are there. The framer stays where
     /// it was on need_more and malformed.
-    [[nodiscard]] FrameStatus next(std::string_view input, Frame& frame);
+    [[nodiscard]] FrameStatus next(std::string_view input, Frame& frame) {
+        // The rule: a message that is all there.
+        if (remaining_ == 0 && input.size() >= kMessageHeaderSize) [[likely]] {
+            const MessageRule& rule = (*heads_)[static_cast<unsigned char>(input[0])];
+            const std::uint32_t length = length_at(input.data() + 1);
+            if (length >= 4 && length <= rule.length_max && length < input.size()) [[likely]] {
+                const std::uint32_t size = length + 1;
+                const std::string_view bytes(input.data(), size);
+                frame = {input[0], size, std::min(size, rule.head), bytes, true, true};
+                return FrameStatus::frame;
+            }
+        }
+        return next_piece(input, frame);
+    }
 
     /// A message was begun and is not finished: some bytes of it were yielded.
     [[nodiscard]] bool in_message() const { return remaining_ != 0; }
@@ -90,6 +104,12 @@ public:
     void reset() { remaining_ = 0; }
 
 private:
+    static std::uint32_t length_at(const char* at) {
+        const auto byte = [at](int i) { return std::uint32_t{static_cast<unsigned char>(at[i])}; };
+        return byte(0) << 24 | byte(1) << 16 | byte(2) << 8 | byte(3);
+    }
+    [[nodiscard]] FrameStatus next_piece(std::string_view input, Frame& frame);
+
     const HeadTable* heads_;
     std::uint32_t size_ = 0;
     std::uint32_t remaining_ = 0;
