@@ -285,6 +285,11 @@ class Postgres:
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
         until(lambda: not any(map(is_alive, pids)), what="all have been reaped")
+        self.wait_until_up()
+
+    def wait_until_up(self):
+        """After a crash of one of its processes."""
+        self._forget_admin()
         until(self._answers, within=20, what="PostgreSQL has recovered")
 
     def settle(self, within=5.0):
