@@ -8,7 +8,7 @@ import pytest
 
 from support.lanes import check_lost, hints
 from support.messages import Q, S, batch, codes, only_error, shape
-from support.points import POINTS, in_block, insert
+from support.points import LARGE, POINTS, in_block, insert
 from support.postgres import DATABASE
 from support.waiting import until
 from support.wire import Session
@@ -64,6 +64,8 @@ class Scene:
 
 @pytest.fixture(scope="module")
 def proxy(module_proxy, own_postgres):
+    # Else PostgreSQL itself forgets what it has acknowledged.
+    own_postgres.sql("alter role alice set synchronous_commit = on")
     return module_proxy(
         own_postgres,
         {
@@ -145,7 +147,7 @@ def check_unknown(session, point, n):
 
 
 def check_cut(session, point, n):
-    assert len(session.raw(1 << 30)) < 64000000
+    assert len(session.raw(1 << 30)) < LARGE
 
 
 CHECKS = {"free": check_free, "block": check_block, "unknown": check_unknown, "cut": check_cut}

@@ -6,6 +6,8 @@ from .messages import CopyData, D, E, H, P, B, Q, S, batch, query_batch
 from .waiting import until
 
 LONG = 600
+# More than all the windows and buffers on the way to a client hold together.
+LARGE = 30_000_000
 
 
 class Point(NamedTuple):
@@ -85,7 +87,7 @@ def sleeping(server, n):
 
 def inside_a_row(session, server, n):
     """So large that it fits into no buffer on its way; the client reads its beginning only."""
-    session.send(Q(f"select repeat('x', 64000000) /* n {n} */"))
+    session.send(Q(f"select repeat('x', {LARGE}) /* n {n} */"))
     session.raw(100000)
     until(
         lambda: server.count(

@@ -1,5 +1,6 @@
 """A private PostgreSQL: its own data directory, a free port, a Unix socket, gone at the end."""
 
+import contextlib
 import os
 import pathlib
 import pwd
@@ -283,7 +284,9 @@ class Postgres:
         pids = self.backend_pids()
         self._forget_admin()
         for pid in pids:
-            os.kill(pid, signal.SIGKILL)
+            # The first was enough when PostgreSQL is quick.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         until(lambda: not any(map(is_alive, pids)), what="all have been reaped")
         self.wait_until_up()
 
