@@ -2,32 +2,18 @@
 exactly what is known of the outcome, nothing of it runs twice or alone, and all work goes on."""
 
 import itertools
-import signal
 
 import pytest
 
 from support.lanes import check_lost, hints
 from support.messages import Q, S, batch, codes, only_error, shape
-from support.points import LARGE, POINTS, in_block, insert
+from support.points import LARGE, POINTS, STRIKES, in_block, insert
 from support.postgres import DATABASE
 from support.waiting import until
 from support.wire import Session
 
 pytestmark = pytest.mark.needs_proxy
 
-
-def terminate(server):
-    before = set(server.backend_pids())
-    server.end_backends()
-    until(lambda: not before & set(server.backend_pids()), what="the backends have gone")
-
-
-WAYS = {
-    "SIGKILL": lambda server: server.kill_backends(),
-    "pg_terminate_backend": terminate,
-    "restart -m fast": lambda server: server.restart(signal.SIGINT),
-    "restart -m immediate": lambda server: server.restart(signal.SIGQUIT),
-}
 
 # A server that has just come back may be taken for one that is still away.
 AWAY = {"backend_down", "backend_lost", "pool_timeout"}
@@ -83,9 +69,9 @@ def proxy(module_proxy, own_postgres):
     )
 
 
-@pytest.fixture(scope="module", params=WAYS)
+@pytest.fixture(scope="module", params=STRIKES)
 def scene(request, own_postgres, proxy):
-    made = Scene(own_postgres, proxy, WAYS[request.param])
+    made = Scene(own_postgres, proxy, STRIKES[request.param])
     yield made
     made.end()
     proxy.assert_clean(within=10)

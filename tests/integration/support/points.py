@@ -1,5 +1,7 @@
-"""The points of a transaction at which its backend may be lost, and what the client must hear then."""
+"""The points of a transaction at which its backend may be lost, what the client must hear then,
+and how they are lost."""
 
+import signal
 from typing import Callable, NamedTuple
 
 from .messages import CopyData, D, E, H, P, B, Q, S, batch, query_batch
@@ -175,4 +177,21 @@ POINTS = {
     "pipeline": Point(pipeline, "unknown", owed=2, stored=1),
     "pipelined block": Point(pipelined_block, "unknown", owed=3),
     "prepare transaction": Point(prepare_transaction, "unknown"),
+}
+
+
+# ---- how all are lost
+
+
+def terminate(server):
+    before = set(server.backend_pids())
+    server.end_backends()
+    until(lambda: not before & set(server.backend_pids()), what="the backends have gone")
+
+
+STRIKES = {
+    "SIGKILL": lambda server: server.kill_backends(),
+    "pg_terminate_backend": terminate,
+    "restart -m fast": lambda server: server.restart(signal.SIGINT),
+    "restart -m immediate": lambda server: server.restart(signal.SIGQUIT),
 }
