@@ -128,6 +128,19 @@ def test_a_block_is_rolled_back_before_anything_is_reset(postgres, proxy, connec
     assert b" 25001 " not in said
 
 
+def test_a_fatal_is_no_proof_that_the_work_has_ended(postgres, proxy, meddler, connect):
+    """PostgreSQL says it before it rolls back; its end of the connection tells that it has."""
+    session = connect(proxy)
+    session.send(Q("select pg_sleep(600) /* goes on */"))
+    until(lambda: postgres.running("/* goes on */"), what="the statement runs")
+    meddler.say(error("FATAL", "57P01"))
+    got = session.until("Z")
+    assert codes(got) == ["08007", "Z"] and proxy.running() == 1
+    until(lambda: proxy.metrics().gauge("orphaned") == 1, what="the permit is an orphan's")
+    postgres.end_backends("/* goes on */")
+    until_none(lambda: proxy.metrics().held(), what="the permit is back")
+
+
 # ---- idle ones
 
 
