@@ -9,7 +9,7 @@ import signal
 import pytest
 
 from support.messages import Q, codes
-from support.points import LARGE, POINTS
+from support.points import LARGE, POINTS, in_block
 from support.postgres import DATABASE
 from support.waiting import until, until_none
 from support.wire import Session
@@ -136,6 +136,47 @@ def test_a_client_that_leaves_a_silent_backend_leaves_an_orphan(own_postgres, ne
     finally:
         stopped.end()
     assert orphans == len(WORKING) - len(AWAITED)
+    proxy.assert_clean()
+
+
+# ---- its client is silent, too, or asks for a cancel
+
+
+def test_a_silent_holder_is_sent_away_although_nobody_answers_its_rollback(own_postgres, new_proxy):
+    proxy = make_proxy(new_proxy, own_postgres, holder_idle_timeout="1s")
+    stopped = Stopped(own_postgres)
+    session = Session(proxy.address, {"user": "alice", "database": DATABASE})
+    try:
+        in_block(session, next(numbers))
+        stopped.stop_busy()
+        last = session.drain()[-1].fields()
+        assert (last["S"], last["C"]) == ("FATAL", "25P03")
+        until(lambda: proxy.metrics().gauge("orphaned") == 1, what="the permit is an orphan's")
+        until_none(lambda: proxy.metrics().held(), what="its hold has passed")
+    finally:
+        stopped.end()
+    proxy.assert_clean()
+
+
+def test_a_cancel_that_a_silent_backend_does_not_hear_ends_nothing_but_itself(
+    own_postgres, new_proxy
+):
+    proxy = make_proxy(new_proxy, own_postgres)
+    stopped, n = Stopped(own_postgres), next(numbers)
+    session = Session(proxy.address, {"user": "alice", "database": DATABASE})
+    try:
+        POINTS["autocommit"].reach(session, own_postgres, n)
+        stopped.stop_busy()
+        # PostgreSQL has passed it on and closed; what the process makes of it is for later.
+        session.cancel()
+        assert session.quiet(0.5) is None and proxy.running() == 1
+        for pid in stopped.pids:
+            os.kill(pid, signal.SIGCONT)
+        assert codes(session.until("Z")) == ["57014", "Z"]
+        assert session.value("select 42") == "42"
+    finally:
+        stopped.end()
+    session.terminate()
     proxy.assert_clean()
 
 
