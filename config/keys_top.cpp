@@ -103,10 +103,11 @@ constexpr Key kTopKeys[] = {
      "A client that is silent between transactions for so long is sent away. 0: off."},
     {"limits.tcp_keepalive", slot_of<Config, &Config::limits, &Limits::tcp_keepalive>,
      Form::duration, kTcpDuration, kOptional, Built::yes,
-     "Silence of a TCP client after which the kernel asks whether it lives. 0: off."},
+     "Silence of a client or of PostgreSQL on TCP after which the kernel asks whether it lives; "
+     "`conninfo` may say otherwise. 0: off."},
     {"limits.tcp_user_timeout", slot_of<Config, &Config::limits, &Limits::tcp_user_timeout>,
      Form::duration, kTcpDuration, kOptional, Built::yes,
-     "The longest that sent bytes may stay unacknowledged by a TCP client. 0: off."},
+     "The longest that a TCP peer may acknowledge nothing of what it was sent. 0: off."},
 
     {"admin.http",
      slot_of<Config, &Config::admin, &Admin::http>,

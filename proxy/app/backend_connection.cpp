@@ -1,5 +1,7 @@
 #include "proxy/app/backend_connection.h"
 
+#include <cerrno>
+
 #include "protocol/cursor.h"
 #include "protocol/framer.h"
 #include "protocol/message_type.h"
@@ -51,7 +53,7 @@ bool BackendConnection::send(std::span<const std::string_view> segments) {
     for (const std::string_view segment : segments) {
         server_.totals().bytes_to_backends += segment.size();
     }
-    if (!output_.send(segments, [this](auto part) { return link_.write(part); })) {
+    if (!output_.send(segments, [this](auto part) { return write(part); })) {
         unfit_ = true;
         return false;
     }
@@ -59,12 +61,24 @@ bool BackendConnection::send(std::span<const std::string_view> segments) {
     return true;
 }
 
+WriteResult BackendConnection::write(std::span<const std::string_view> segments) {
+    const WriteResult result = link_.write(segments);
+    if (result.status == IoStatus::error) note_error(result.error);
+    return result;
+}
+
+// The kernel tells an error once, to whoever comes first. Only these two are an answer of the
+// server's machine; any other says that there was none.
+void BackendConnection::note_error(int error) {
+    if (error != ECONNRESET && error != EPIPE) severed_ = true;
+}
+
 void BackendConnection::work() {
     if (writable_) {
         writable_ = false;
         if (!dead_) {
             // A failed write is followed by a read that tells the reason.
-            if (!output_.drain([this](auto part) { return link_.write(part); })) unfit_ = true;
+            if (!output_.drain([this](auto part) { return write(part); })) unfit_ = true;
             update_reading();
             if (user_ != nullptr) user_->update_reading();
         }
@@ -79,8 +93,8 @@ void BackendConnection::read() {
     const ReadResult result = link_.read(server_.read_buffer());
     switch (result.status) {
         case IoStatus::would_block: return;
-        case IoStatus::eof:
-        case IoStatus::error: ended(); return;
+        case IoStatus::error: note_error(result.error); [[fallthrough]];
+        case IoStatus::eof: ended(); return;
         case IoStatus::bytes: break;
     }
     if (link_.has_pending()) {
@@ -149,8 +163,19 @@ void BackendConnection::ended() {
         if (!dead_ && user_ == nullptr && !closing_) database_.on_gone(*this);
         return;
     }
+    if (severed_ && permit_.held()) {
+        database_.on_orphaned(*this, std::move(permit_));
+        return;
+    }
     permit_.release();
     database_.on_gone(*this);
+}
+
+void BackendConnection::look_for_silence(Duration limit) {
+    if (dead_ || !socket_.is_open()) return;
+    if (!silence_.is_over(tcp_progress(link_.fd()), server_.now(), limit)) return;
+    note_error(ETIMEDOUT);
+    ended();
 }
 
 void BackendConnection::say_goodbye() {

@@ -12,6 +12,7 @@
 #include "proxy/gate/permit.h"
 #include "proxy/io/backend_link.h"
 #include "proxy/io/socket.h"
+#include "proxy/io/tcp_silence.h"
 #include "proxy/pool/backend_state.h"
 #include "proxy/session/backend_batch.h"
 
@@ -57,6 +58,8 @@ public:
     [[nodiscard]] bool has_cancel_in_flight() const { return cancel_in_flight_; }
     /// Of one that is being closed: cancel what still runs, or give up on it.
     void on_tick(Instant now);
+    /// Breaks the connection if the server has acknowledged nothing for `limit`.
+    void look_for_silence(Duration limit);
 
     [[nodiscard]] BackendId id() const { return id_; }
     [[nodiscard]] GroupId group() const { return group_; }
@@ -67,6 +70,8 @@ public:
     [[nodiscard]] bool is_closing() const { return closing_; }
     /// Must not be lent again: it broke, or sent more than the lease that ends was owed.
     [[nodiscard]] bool is_unfit() const { return unfit_; }
+    /// The connection broke, and nobody knows whether the server's process has ended, too.
+    [[nodiscard]] bool is_severed() const { return severed_; }
     [[nodiscard]] std::size_t unsent() const { return output_.size(); }
     void update_reading();
     /// It is to be deleted at the end of the turn; its socket is closed now.
@@ -74,7 +79,9 @@ public:
 
 private:
     void read();
+    WriteResult write(std::span<const std::string_view> segments);
     void ended();
+    void note_error(int error);
     void take_idle(std::string_view bytes);
     void close_cancel_senders();
 
@@ -84,6 +91,7 @@ private:
     Socket socket_;
     BackendBook book_;
     FrontendConnection* user_ = nullptr;
+    TcpSilence silence_;
     OutputBuffer output_;
     std::string input_;
     std::vector<std::uint64_t> cancel_senders_;
@@ -99,6 +107,7 @@ private:
     bool closing_ = false;
     bool dead_ = false;
     bool unfit_ = false;
+    bool severed_ = false;
 };
 
 }  // namespace pgb

@@ -136,7 +136,9 @@ void Database::connect(const PoolAction& action) {
                            .database = fixed_database_.empty() ? group.database : "",
                            .user = fixed_user_.empty() ? group.user : "",
                            .startup_parameters = group.startup_parameters,
-                           .timeout = entry_.connect_timeout};
+                           .timeout = entry_.connect_timeout,
+                           .tcp = keepalive_options(server_.config().limits.tcp_keepalive,
+                                                    server_.config().limits.tcp_user_timeout)};
     server_.connector().connect(std::move(request));
 }
 

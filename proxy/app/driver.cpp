@@ -34,7 +34,7 @@ void FrontendConnection::carry_out() {
         if (output_.empty() || broken_) {
             die();
         } else {
-            close_when_flushed_ = true;
+            close_when_flushed();
         }
     }
     // Who has gone without a permit may still have a backend that is being cleaned.
@@ -78,7 +78,7 @@ void FrontendConnection::carry_out(Decision decision) {
         case Decision::drop_backend:
         case Decision::orphan_backend: end_lease(decision); return;
         case Decision::cancel_backend: backend_->send_cancel(); return;
-        case Decision::close_frontend: close_when_flushed_ = true; break;
+        case Decision::close_frontend: close_when_flushed(); break;
     }
     if (output_.empty()) note_output();
 }
@@ -246,10 +246,10 @@ void FrontendConnection::end_lease(Decision how) {
         database_->note_reported(backend);
         pool.give_back(backend.id(), server_.now());
         give_permit_back();
-    } else if (how == Decision::drop_backend) {
+    } else if (how == Decision::drop_backend && !(backend.is_severed() && permit_.held())) {
         give_permit_back();
         database_->on_gone(backend);
-    } else if (how == Decision::orphan_backend) {
+    } else if (how == Decision::drop_backend || how == Decision::orphan_backend) {
         database_->on_orphaned(backend, std::move(permit_));
     } else {
         pool.on_closing(backend.id());
@@ -270,6 +270,20 @@ void FrontendConnection::on_tick() {
     session_.on_tick(turn(), output_is_blocked(), server_.outbox());
     carry_out();
     pump();
+}
+
+void FrontendConnection::look_for_silence() {
+    const Duration limit = server_.config().limits.tcp_user_timeout;
+    if (backend_ != nullptr) backend_->look_for_silence(limit);
+    if (is_dead() || broken_ || !socket_.is_open()) return;
+    if (silence_.is_over(tcp_progress(socket_.fd()), server_.now(), limit)) broken();
+}
+
+// Its last words are not kept for ever for a client that does not read.
+void FrontendConnection::close_when_flushed() {
+    close_when_flushed_ = true;
+    if (!socket_.is_open() || output_.empty()) return;
+    set_tcp_user_timeout(socket_.fd(), server_.config().limits.tcp_user_timeout);
 }
 
 void FrontendConnection::check_idle() {

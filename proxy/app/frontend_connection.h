@@ -12,6 +12,7 @@
 #include "proxy/base/intrusive_list.h"
 #include "proxy/gate/gate.h"
 #include "proxy/io/socket.h"
+#include "proxy/io/tcp_silence.h"
 #include "proxy/pool/pool_types.h"
 #include "proxy/session/login.h"
 #include "proxy/session/session.h"
@@ -78,6 +79,9 @@ public:
     /// A CancelRequest with this session's key has arrived.
     void on_cancel_request();
     void on_tick();
+    /// Ends the connection to whoever has acknowledged nothing for limits.tcp_user_timeout: its
+    /// client, or the backend that is lent to it.
+    void look_for_silence();
     void on_drain();
     /// Sends it away if it has been silent between two transactions for client_idle_timeout.
     void check_idle();
@@ -122,6 +126,7 @@ private:
     void die();
     void keep_input(std::string_view rest);
     void note_output();
+    void close_when_flushed();
     void finish_closing();
 
     // residence.cpp: `pooling: session`
@@ -150,6 +155,7 @@ private:
     Server& server_;
     Socket socket_;
     Session session_;
+    TcpSilence silence_;
     std::unique_ptr<Login> login_;
     const DoorFacts& door_;
     Database* database_ = nullptr;

@@ -14,6 +14,8 @@ namespace {
 constexpr std::size_t kReadBufferSize = std::size_t{64} << 10;
 // Holders are looked at this often: fine enough for timeouts of seconds, cheap for a few hundred.
 constexpr Duration kSweepInterval = std::chrono::milliseconds(50);
+// One or two system calls for each holder; it adds to limits.tcp_user_timeout.
+constexpr Duration kSilenceInterval = std::chrono::seconds(1);
 // Each round settles what the one before made possible; more than a few means a loop of ours.
 constexpr int kDispatchRoundsMax = 64;
 
@@ -156,12 +158,8 @@ Result<bool> Server::open_http(const config::Address& address) {
 void Server::accept(const DoorFacts& door, AcceptedConnection connection) {
     ++totals_.clients_accepted;
     if (!door.is_unix) {
-        set_tcp_options(connection.fd,
-                        {.keepalive = config_.limits.tcp_keepalive > Duration::zero(),
-                         .keepalive_idle = config_.limits.tcp_keepalive,
-                         // The kernel looks at the user timeout only when it asks again.
-                         .keepalive_interval = config_.limits.tcp_user_timeout,
-                         .user_timeout = config_.limits.tcp_user_timeout});
+        set_tcp_options(connection.fd, keepalive_options(config_.limits.tcp_keepalive,
+                                                         config_.limits.tcp_user_timeout));
     }
     const std::uint64_t id = next_frontend_++;
     auto frontend = std::make_unique<FrontendConnection>(*this, id, connection.fd, door,
@@ -290,6 +288,10 @@ void Server::forget_settled(FrontendConnection& frontend) {
 
 void Server::sweep() {
     const Instant now = loop_.now();
+    if (now >= next_silence_look_) {
+        next_silence_look_ = now + kSilenceInterval;
+        holding_.for_each([](FrontendConnection& frontend) { frontend.look_for_silence(); });
+    }
     holding_.for_each([](FrontendConnection& frontend) { frontend.on_tick(); });
     for (const auto& database : databases_) database->sweep(now);
     while (!logging_in_.empty() && now - logging_in_.front().opened_at() >= config_.auth.timeout) {

@@ -163,6 +163,7 @@ private:
     Timer timer_;
     Instant started_at_;
     Instant next_sweep_ = Instant::never();
+    Instant next_silence_look_;
     Instant drain_started_ = Instant::never();
     Instant doors_close_at_ = Instant::never();
     Instant stop_by_ = Instant::never();

@@ -8,6 +8,7 @@
 #include "proxy/base/instant.h"
 #include "proxy/io/backend_link.h"
 #include "proxy/io/loop.h"
+#include "proxy/io/socket.h"
 
 namespace pgb {
 
@@ -29,6 +30,8 @@ struct ConnectRequest {
     ParameterList startup_parameters;
     /// For the whole of it: name resolution, all hosts, login.
     Duration timeout{0};
+    /// Keepalive of a TCP connection, where the connection string does not say it.
+    TcpOptions tcp = {};
 };
 
 struct ConnectedBackend {

@@ -79,6 +79,23 @@ void choose_sslmode(ConnectOptions& options, bool in_string) {
     if (!given && options.get("sslmode") == "prefer") options.set("sslmode", "disable");
 }
 
+void add_keepalive(ConnectOptions& options, const TcpOptions& tcp) {
+    const auto unless_given = [&options](std::string_view keyword, std::int64_t value) {
+        if (options.get(keyword).empty()) options.set(keyword, std::to_string(value));
+    };
+    const auto unless_zero = [&unless_given](std::string_view keyword, std::int64_t value) {
+        // Zero is our word for the system's own value, and libpq's for an error.
+        if (value > 0) unless_given(keyword, value);
+    };
+    const auto seconds = [](Duration duration) {
+        return std::chrono::ceil<std::chrono::seconds>(duration).count();
+    };
+    unless_given("keepalives", tcp.keepalive ? 1 : 0);
+    unless_zero("keepalives_idle", seconds(tcp.keepalive_idle));
+    unless_zero("keepalives_interval", seconds(tcp.keepalive_interval));
+    unless_zero("keepalives_count", tcp.keepalive_count);
+}
+
 bool is_plain_name(std::string_view name) {
     return !name.empty() &&
            name.find_first_of(std::string_view("=-\0", 3)) == std::string_view::npos;
@@ -180,6 +197,7 @@ Result<ConnectOptions, ConnectFailure> plan_connect(const ConnectRequest& reques
     if (!merged.ok()) return merged;
     ConnectOptions& options = merged.value();
     choose_sslmode(options, string_has(own.get(), "sslmode"));
+    add_keepalive(options, request.tcp);
     if (!request.database.empty()) options.set("dbname", request.database);
     if (!request.user.empty()) options.set("user", request.user);
     if (auto added = add_startup_parameters(options, request); !added.ok()) return added.error();

@@ -22,6 +22,9 @@ namespace {
 // More segments than a flush ever has; far below IOV_MAX (1024) to keep the array on the stack.
 constexpr std::size_t kSegmentsMax = 64;
 
+// One lost packet must not look like a lost peer.
+constexpr std::int64_t kProbes = 3;
+
 bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
 void set_int(int fd, int level, int name, int value) {
@@ -100,10 +103,22 @@ void set_tcp_options(int fd, const TcpOptions& options) {
     if (options.keepalive_count > 0) {
         set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, options.keepalive_count);
     }
-    if (options.user_timeout > Duration::zero()) {
-        set_int(fd, IPPROTO_TCP, TCP_USER_TIMEOUT,
-                whole<std::chrono::milliseconds>(options.user_timeout));
-    }
+}
+
+void set_tcp_user_timeout(int fd, Duration timeout) {
+    set_int(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, whole<std::chrono::milliseconds>(timeout));
+}
+
+TcpOptions keepalive_options(Duration keepalive, Duration patience) {
+    constexpr Duration kShortest = std::chrono::seconds(1);
+    TcpOptions options;
+    options.keepalive = keepalive > Duration::zero();
+    options.keepalive_idle = keepalive;
+    if (patience == Duration::zero()) return options;
+    options.keepalive_interval = std::max(kShortest, patience / kProbes);
+    options.keepalive_count = static_cast<int>(
+        std::clamp<std::int64_t>(patience / options.keepalive_interval, 1, kProbes));
+    return options;
 }
 
 Socket::Socket(Loop& loop, int fd, SocketEvents& events, FdOwner owner)

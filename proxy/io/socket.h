@@ -90,16 +90,22 @@ private:
 [[nodiscard]] ReadResult read_fd(int fd, std::span<char> into);
 [[nodiscard]] WriteResult write_fd(int fd, std::span<const std::string_view> segments);
 
-/// How soon a silent peer counts as gone. Zero: the kernel's own value.
+/// How soon a peer that is sent nothing counts as gone. Zero: the kernel's own value.
 struct TcpOptions {
     bool keepalive = true;
     Duration keepalive_idle{0};      ///< TCP_KEEPIDLE, rounded up to seconds.
     Duration keepalive_interval{0};  ///< TCP_KEEPINTVL, rounded up to seconds.
     int keepalive_count = 0;         ///< TCP_KEEPCNT.
-    Duration user_timeout{0};        ///< TCP_USER_TIMEOUT: longest wait for an acknowledgement.
 };
+
+/// A peer that has said nothing for `keepalive` is asked, and is gone if it gives no answer within
+/// `patience`, in which it is asked up to three times. Zero: never asked; the kernel's own patience.
+[[nodiscard]] TcpOptions keepalive_options(Duration keepalive, Duration patience);
 
 /// Sets TCP_NODELAY and the options; does nothing on a Unix socket.
 void set_tcp_options(int fd, const TcpOptions& options);
+/// The kernel ends the connection when sent bytes stay unacknowledged, or unread behind a full
+/// window, for so long: only for a peer that nobody waits for any more (tcp_silence.h tells why).
+void set_tcp_user_timeout(int fd, Duration timeout);
 
 }  // namespace pgb

@@ -121,11 +121,12 @@ bool Session::take_error(const Frame& frame, const Turn& turn, Outbox& out) {
             state_ != SessionState::winding_up) {
             out.to_frontend(frame.bytes);
             out.decide(Decision::close_frontend);
-            give_up_backend(Decision::drop_backend, out);
+            give_up_backend(Decision::close_backend, out);
             state_ = SessionState::closed;
             return false;
         }
-        if (!end_resident(frame, out)) on_backend_lost(turn, out);
+        // Its process says so before it ends the transaction.
+        if (!end_resident(frame, out)) distrust_backend(turn, out);
         return false;
     }
     if (own_work_ == OwnWork::prepare) return prepare_failed(frame, out);

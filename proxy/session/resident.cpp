@@ -177,7 +177,7 @@ bool Session::end_resident(const Frame& frame, Outbox& out) {
     // Behind a COMMIT even PostgreSQL's own last word may not say enough: the table of outcomes does.
     if (!is_resident() || lease_.commit_sent || state_ == SessionState::winding_up) return false;
     out.to_frontend(frame.bytes);
-    leave_lost_backend(Decision::drop_backend, out);
+    leave_lost_backend(Decision::close_backend, out);
     return true;
 }
 

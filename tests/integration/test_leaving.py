@@ -6,7 +6,7 @@ import time
 import pytest
 
 from support.lanes import WORKLOADS, Holder, queued, waiting
-from support.messages import B, CopyData, CopyDone, E, H, P, Q, S, X, batch, query_batch, startup
+from support.messages import B, CopyData, CopyDone, H, P, Q, S, X, batch, query_batch, startup
 from support.waiting import Stopwatch, until
 from support.wire import LEAVING, Closed, Session
 
@@ -183,64 +183,6 @@ def test_a_commit_that_was_received_is_never_cancelled(postgres, proxy, connect,
     leave(session, way)
     postgres.settle(within=4)
     assert rows(postgres) == [("1",)]
-
-
-# ---- every state, every way
-
-
-def half_logged_in(proxy, connect):
-    session = connect(proxy, login=False)
-    session.send(startup({"user": "alice", "database": "bulkhead"})[:20])
-    return session
-
-
-def logged_in(proxy, connect):
-    return connect(proxy)
-
-
-def after(*chunks, kind="Z", count=1):
-    def build(proxy, connect):
-        session = connect(proxy)
-        session.send(*chunks)
-        if kind:
-            session.until(kind, count)
-        return session
-
-    return build
-
-
-HUGE = "select repeat('x', 1000) from generate_series(1, 300000)"
-
-STATES = {
-    "half logged in": half_logged_in,
-    "idle": logged_in,
-    "after a query": after(Q("select 1")),
-    "in a virtual block": after(Q("begin")),
-    "in a block": after(Q("begin"), Q(INSERT), count=2),
-    "in a failed block": after(Q("begin"), Q("select 1/0"), count=2),
-    "reading a huge result": after(Q(HUGE), kind="D"),
-    "reading a huge result of a batch": after(query_batch(HUGE), kind="D"),
-    "in a copy in": after(Q("copy t from stdin"), CopyData("1\ta\n"), kind="G"),
-    "in a copy in by batch": after(batch("copy t from stdin"), H, CopyData("1\ta\n"), kind="G"),
-    "in a copy out": after(Q(f"copy ({HUGE}) to stdout"), kind="d"),
-    "owing a Sync": after(batch(INSERT), H, kind="C"),
-    "owing a Sync after an error": after(batch("select 1/0"), H, kind="E"),
-    "with a suspended portal": after(P("select generate_series(1, 9)"), B(), E(2), H, kind="s"),
-    "with a named statement": after(P("select 1", "named"), S),
-}
-
-
-@ways
-@pytest.mark.parametrize("state", STATES)
-def test_a_client_that_leaves_gives_everything_back_quickly(postgres, proxy, connect, state, way):
-    session = STATES[state](proxy, connect)
-    leave(session, way)
-    proxy.assert_clean(within=2)
-    first, second = connect(proxy), connect(proxy)
-    first.query("begin")
-    assert first.value("select 1") == second.value("select 1") == "1"
-    first.query("commit")
-    assert rows(postgres) == []
 
 
 # ---- queued

@@ -1,5 +1,6 @@
 """A private PostgreSQL: its own data directory, a free port, a Unix socket, gone at the end."""
 
+import contextlib
 import os
 import pathlib
 import pwd
@@ -71,6 +72,10 @@ create function say(what text) returns text language plpgsql as
 grant all on all tables in schema public to public;
 grant all on all sequences in schema public to public;
 """
+
+
+def is_alive(pid):
+    return pathlib.Path(f"/proc/{pid}").exists()
 
 
 class Postgres:
@@ -179,8 +184,8 @@ class Postgres:
                 self._process.kill()
                 self._process.wait()
 
-    def restart(self):
-        self.stop()
+    def restart(self, how=signal.SIGINT):
+        self.stop(how)
         self.start()
 
     def remove(self):
@@ -264,6 +269,31 @@ class Postgres:
                 where backend_type = 'client backend' and application_name <> 'admin'
                   and position('{marker}' in query) > 0"""
         )
+
+    def backend_pids(self):
+        """The process ids of the same backends."""
+        rows = self.sql(
+            """select pid from pg_stat_activity
+               where backend_type = 'client backend' and application_name <> 'admin'"""
+        )
+        return [int(pid) for (pid,) in rows]
+
+    def kill_backends(self):
+        """SIGKILL to each, after which PostgreSQL ends every other process of its, too, and
+        recovers as from a crash; returns when it is up again."""
+        pids = self.backend_pids()
+        self._forget_admin()
+        for pid in pids:
+            # The first was enough when PostgreSQL is quick.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        until(lambda: not any(map(is_alive, pids)), what="all have been reaped")
+        self.wait_until_up()
+
+    def wait_until_up(self):
+        """After a crash of one of its processes."""
+        self._forget_admin()
+        until(self._answers, within=20, what="PostgreSQL has recovered")
 
     def settle(self, within=5.0):
         """Waits until nobody works and no lock is held."""

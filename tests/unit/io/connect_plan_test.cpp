@@ -115,3 +115,18 @@ TEST_CASE("connect plan: hosts keep their order, ports and Unix sockets") {
     CHECK(hosts_of(ConnectOptions{}).size() == 1);
     CHECK_FALSE(hosts_of(ConnectOptions{})[0].needs_lookup());
 }
+
+TEST_CASE("connect plan: keepalive is as the request says where the string does not") {
+    ConnectRequest wanted = request("host=h keepalives_idle=7");
+    wanted.tcp = keepalive_options(std::chrono::seconds(60), std::chrono::seconds(30));
+    CHECK(planned(wanted, "keepalives") == "1");
+    CHECK(planned(wanted, "keepalives_idle") == "7");
+    CHECK(planned(wanted, "keepalives_interval") == "10");
+    CHECK(planned(wanted, "keepalives_count") == "3");
+    CHECK(planned(wanted, "tcp_user_timeout").empty());
+    wanted.tcp = keepalive_options(Duration::zero(), Duration::zero());
+    CHECK(planned(wanted, "keepalives") == "0");
+    CHECK(planned(request("host=h"), "keepalives_idle").empty());
+    wanted.conninfo = "host=h keepalives=1";
+    CHECK(planned(wanted, "keepalives") == "1");
+}

@@ -254,8 +254,8 @@ TEST_CASE("socket: shutdown_write ends our direction only, abort resets") {
 
 TEST_CASE("socket: TCP options arrive and a Unix socket takes none") {
     TcpPair pair;
-    set_tcp_options(pair.near, {true, std::chrono::milliseconds(1500), std::chrono::seconds(7), 4,
-                                std::chrono::seconds(9)});
+    set_tcp_options(pair.near, {true, std::chrono::milliseconds(1500), std::chrono::seconds(7), 4});
+    set_tcp_user_timeout(pair.near, std::chrono::seconds(9));
     CHECK(option(pair.near, IPPROTO_TCP, TCP_NODELAY) == 1);
     CHECK(option(pair.near, SOL_SOCKET, SO_KEEPALIVE) == 1);
     CHECK(option(pair.near, IPPROTO_TCP, TCP_KEEPIDLE) == 2);
@@ -270,6 +270,21 @@ TEST_CASE("socket: TCP options arrive and a Unix socket takes none") {
     CHECK(option(ends[0], SOL_SOCKET, SO_KEEPALIVE) == 0);
     close(ends[0]);
     close(ends[1]);
+}
+
+TEST_CASE(
+    "socket: a peer is asked three times within the patience, and no oftener than each second") {
+    using std::chrono::seconds;
+    const TcpOptions usual = keepalive_options(seconds(60), seconds(30));
+    CHECK(usual.keepalive);
+    CHECK(usual.keepalive_idle == seconds(60));
+    CHECK(usual.keepalive_interval == seconds(10));
+    CHECK(usual.keepalive_count == 3);
+    const TcpOptions hasty = keepalive_options(seconds(1), seconds(1));
+    CHECK(hasty.keepalive_interval == seconds(1));
+    CHECK(hasty.keepalive_count == 1);
+    CHECK_FALSE(keepalive_options(seconds(0), seconds(30)).keepalive);
+    CHECK(keepalive_options(seconds(60), seconds(0)).keepalive_count == 0);
 }
 
 TEST_CASE("socket: an idle one is small") { CHECK(sizeof(Socket) <= 32); }
