@@ -216,7 +216,8 @@ void BackendConnection::send_cancel() {
     cancel_in_flight_ = true;
     server_.cancel_sender().send(
         link_.cancel_target(), database_.entry().cancel_timeout,
-        [&database = database_, id = id_](CancelOutcome outcome) {
+        [&database = database_, id = id_](CancelOutcome outcome, const std::string& why) {
+            if (outcome != CancelOutcome::closed) database.note_cancel_failed(why);
             BackendConnection* backend = database.find(id);
             if (backend != nullptr) backend->on_cancel_done(outcome != CancelOutcome::timed_out);
         });

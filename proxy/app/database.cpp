@@ -185,6 +185,13 @@ void Database::note_trouble(const ConnectFailure& failure) {
         {{"database", entry_.name}, {"sqlstate", failure.sqlstate}, {"message", failure.message}});
 }
 
+void Database::note_cancel_failed(const std::string& why) {
+    server_.totals().backend_cancels_failed += 1;
+    if (server_.now() < next_cancel_report_) return;
+    next_cancel_report_ = server_.now() + kTroubleReportInterval;
+    server_.log().warn("cancel_failed", {{"database", entry_.name}, {"reason", why}});
+}
+
 void Database::on_gone(BackendConnection& backend) {
     if (backend.is_dead()) return;
     backend.die();

@@ -60,6 +60,8 @@ public:
 
     /// New sessions of its group are greeted with what a backend reports while nothing is set on it.
     void note_reported(BackendConnection& backend);
+    /// A cancel had no effect, or maybe a late one; counted, and logged once in a while.
+    void note_cancel_failed(const std::string& why);
 
     /// The backend's connection has ended. Its place is free; so is its permit, if it kept one.
     void on_gone(BackendConnection& backend);
@@ -95,6 +97,7 @@ private:
     Pool::Actions actions_;
     std::vector<Orphan> expired_;
     Instant next_trouble_report_;
+    Instant next_cancel_report_;
 };
 
 }  // namespace pgb

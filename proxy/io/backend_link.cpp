@@ -79,6 +79,7 @@ BackendLink::BackendLink(BackendLink&& other) noexcept
     : connection_(std::exchange(other.connection_, nullptr)),
       ssl_(std::exchange(other.ssl_, nullptr)),
       cancel_key_(std::move(other.cancel_key_)),
+      cancel_tls_(std::move(other.cancel_tls_)),
       retry_size_(std::exchange(other.retry_size_, 0)) {}
 
 BackendLink& BackendLink::operator=(BackendLink&& other) noexcept {
@@ -87,6 +88,7 @@ BackendLink& BackendLink::operator=(BackendLink&& other) noexcept {
     connection_ = std::exchange(other.connection_, nullptr);
     ssl_ = std::exchange(other.ssl_, nullptr);
     cancel_key_ = std::move(other.cancel_key_);
+    cancel_tls_ = std::move(other.cancel_tls_);
     retry_size_ = std::exchange(other.retry_size_, 0);
     return *this;
 }
@@ -163,7 +165,9 @@ CancelTarget BackendLink::cancel_target() const {
     if (getpeername(fd(), as_sockaddr(target.address), &target.address_length) != 0) {
         target.address_length = 0;
     }
-    if (target.pid != 0 && (is_tls() || target.key.empty())) {
+    target.tls = cancel_tls_;
+    // PQcancel speaks in the clear, so a TLS backend without a known key has no cancel.
+    if (target.pid != 0 && target.key.empty() && !is_tls()) {
         target.native.reset(PQgetCancel(connection_));
     }
     return target;
@@ -183,7 +187,5 @@ void BackendLink::drop() {
     PQfinish(std::exchange(connection_, nullptr));
     ssl_ = nullptr;
 }
-
-void FreeNativeCancel::operator()(pg_cancel* cancel) const { PQfreeCancel(cancel); }
 
 }  // namespace pgb

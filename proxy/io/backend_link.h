@@ -6,17 +6,15 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "proxy/io/cancel_target.h"
+#include "proxy/io/parameter_list.h"
 #include "proxy/io/socket.h"
 
 struct pg_conn;
 struct ssl_st;
 
 namespace pgb {
-
-using ParameterList = std::vector<std::pair<std::string, std::string>>;
 
 /// A logged-in connection to PostgreSQL whose bytes are ours: libpq connected, authenticated and
 /// stepped aside; the PGconn is kept for the connection's life. Owns the descriptor.
@@ -58,6 +56,11 @@ public:
     void set_cancel_key(std::string key) { cancel_key_ = std::move(key); }
     [[nodiscard]] const std::string& cancel_key() const { return cancel_key_; }
 
+    /// How a cancel gets the TLS of this connection (tls_cancel_options); null without TLS.
+    void set_cancel_tls(std::shared_ptr<const ParameterList> options) {
+        cancel_tls_ = std::move(options);
+    }
+
     /// Says Terminate, which PostgreSQL reads as a wish and not as an accident, and closes. Only
     /// for an idle backend with nothing of ours unsent. Never blocks.
     void goodbye();
@@ -71,6 +74,7 @@ private:
     pg_conn* connection_ = nullptr;
     ssl_st* ssl_ = nullptr;
     std::string cancel_key_;
+    std::shared_ptr<const ParameterList> cancel_tls_;
     /// OpenSSL wants a write it did not finish to be repeated with at least as many bytes.
     std::size_t retry_size_ = 0;
 };

@@ -5,34 +5,24 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
-#include "proxy/io/cancel_target.h"
+#include "proxy/io/cancel_errand.h"
 #include "proxy/io/loop.h"
 
 namespace pgb {
-
-enum class CancelOutcome : std::uint8_t {
-    /// PostgreSQL has read the request and closed: the signal is sent, and no later one will come.
-    closed,
-    /// The server can't be cancelled (no BackendKeyData): nothing was sent.
-    no_key,
-    /// The request did not reach the server; it had no effect.
-    failed,
-    /// Nobody closed in time: a signal may still come. Such a backend must not be lent again.
-    timed_out,
-};
 
 /// Sends CancelRequests (protocol manual, 55.2.8) without ever blocking the loop.
 ///
 /// A backend whose cancel is in flight must not be lent: the signal goes to the process, whatever
 /// it runs by then. So `done` comes only when PostgreSQL has closed the cancel connection.
 ///
-/// A TLS backend's cancel goes through libpq's PQcancel on libuv's thread pool. libpq 15 sends it
-/// in the clear, as every libpq before 17 does; the key is worth as much as that connection.
+/// A cancel is as well protected as the backend's own connection: TLS for TLS, or none at all.
 class CancelSender {
 public:
-    using Done = std::function<void(CancelOutcome)>;
+    /// `why` says in one line, without secrets, what went wrong; empty for `closed`.
+    using Done = std::function<void(CancelOutcome, const std::string& why)>;
 
     explicit CancelSender(Loop& loop, std::size_t in_flight_max = 16);
     /// Forgets what is in flight and queued: those `done` never come.
@@ -52,7 +42,7 @@ private:
     class Flight;
 
     void start_next();
-    void finish(Flight& flight, CancelOutcome outcome);
+    void finish(Flight& flight, CancelOutcome outcome, std::string why);
 
     Loop& loop_;
     std::size_t in_flight_max_;

@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "proxy/io/parameter_list.h"
+
 struct pg_cancel;
 
 namespace pgb {
@@ -21,8 +23,11 @@ struct CancelTarget {
     std::uint32_t pid = 0;
     /// Empty: the key is not known to us.
     std::string key;
-    /// libpq's own canceller, for the backends that the plain request does not serve (TLS, a key
-    /// that libpq does not show); null when there is none.
+    /// The backend's connection is TLS, and this is what libpq needs for another one like it; null
+    /// when the connection is open or a Unix socket.
+    std::shared_ptr<const ParameterList> tls;
+    /// libpq's own canceller, for an open connection whose key libpq does not show; null when there
+    /// is none.
     std::unique_ptr<pg_cancel, FreeNativeCancel> native;
 };
 

@@ -9,6 +9,7 @@
 
 #include "proxy/base/check.h"
 #include "proxy/io/server_words.h"
+#include "proxy/io/tls_cancel.h"
 
 namespace pgb {
 
@@ -245,7 +246,9 @@ void ConnectAttempt::succeed() {
     if (const char* version = PQparameterStatus(connection_, "server_version")) {
         backend.server_version = version;
     }
+    auto cancel_tls = tls_cancel_options(options_, connection_);
     backend.link = BackendLink(std::exchange(connection_, nullptr));
+    backend.link.set_cancel_tls(std::move(cancel_tls));
     if (backend.link.has_pending()) {
         ConnectFailure failure;
         failure.message = "the server said more after login than it should";

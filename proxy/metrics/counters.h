@@ -20,12 +20,13 @@ struct WorkloadTimes {
 
 /// What the process counts over its life, whatever the workload. All of them only grow.
 struct Totals {
-    std::uint64_t clients_accepted = 0;     ///< Connections accepted on any listener.
-    std::uint64_t clients_refused = 0;      ///< Those turned away at max_clients or max_startup.
-    std::uint64_t auth_failures = 0;        ///< Startups that ended before the session was ready.
-    std::uint64_t cancel_requests = 0;      ///< CancelRequests received, with a right key or not.
-    std::uint64_t statements_prepared = 0;  ///< Made on a backend for sessions that had them.
-    std::uint64_t statements_evicted = 0;   ///< Closed on a backend that had too many.
+    std::uint64_t clients_accepted = 0;  ///< Connections accepted on any listener.
+    std::uint64_t clients_refused = 0;   ///< Those turned away at max_clients or max_startup.
+    std::uint64_t auth_failures = 0;     ///< Startups that ended before the session was ready.
+    std::uint64_t cancel_requests = 0;   ///< CancelRequests received, with a right key or not.
+    std::uint64_t backend_cancels_failed = 0;  ///< Sent to a backend, and not acted on for sure.
+    std::uint64_t statements_prepared = 0;     ///< Made on a backend for sessions that had them.
+    std::uint64_t statements_evicted = 0;      ///< Closed on a backend that had too many.
     std::uint64_t bytes_from_clients = 0;
     std::uint64_t bytes_to_clients = 0;
     std::uint64_t bytes_from_backends = 0;

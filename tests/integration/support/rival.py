@@ -13,12 +13,13 @@ TEXT = "select 'b' /* rival */"
 class Rival:
     """`with Rival(address) as rival:` runs a query over and over and checks each whole answer.
 
-    `rival.rounds` counts the answers; at the end of the block every answer must have been right.
+    `text` must answer one row with `b`. `rival.rounds` counts the answers; at the end of the block every answer must have been right.
     It logs in with the same parameters as the sessions of the tests, or no backend could serve
     both.
     """
 
-    def __init__(self, address):
+    def __init__(self, address, text=TEXT):
+        self._text = text
         self._session = Session(address, {"user": "alice", "database": DATABASE})
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._loop, daemon=True)
@@ -28,7 +29,7 @@ class Rival:
     def _loop(self):
         try:
             while not self._stop.is_set():
-                got = self._session.ask(Q(TEXT), within=15)
+                got = self._session.ask(Q(self._text), within=15)
                 kinds = "".join(msg.kind for msg in got)
                 if kinds != "TDCZ" or got[1].row() != ("b",):
                     self.wrong.append(got)

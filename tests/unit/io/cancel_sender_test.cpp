@@ -67,8 +67,9 @@ TEST_CASE("cancel: a running statement ends with 57014, and done comes after the
                             "1"));
         CancelSender sender(bench.loop);
         std::vector<CancelOutcome> outcomes;
-        sender.send(link.cancel_target(), 10s,
-                    [&](CancelOutcome outcome) { outcomes.push_back(outcome); });
+        sender.send(link.cancel_target(), 10s, [&](CancelOutcome outcome, const std::string&) {
+            outcomes.push_back(outcome);
+        });
         CHECK(outcomes.empty());
         REQUIRE(run_until(bench.loop, [&] { return !outcomes.empty(); }));
         CHECK(outcomes == std::vector<CancelOutcome>{CancelOutcome::closed});
@@ -85,8 +86,9 @@ TEST_CASE("cancel: a key of any length travels whole, and done waits for the clo
         FakeServer server(loop);
         CancelSender sender(loop);
         std::vector<CancelOutcome> outcomes;
-        sender.send(server.target(std::string(size, 'k')), 10s,
-                    [&](CancelOutcome outcome) { outcomes.push_back(outcome); });
+        sender.send(
+            server.target(std::string(size, 'k')), 10s,
+            [&](CancelOutcome outcome, const std::string&) { outcomes.push_back(outcome); });
         std::string bytes;
         REQUIRE(run_until(loop, [&] {
             char buffer[512];
@@ -115,7 +117,7 @@ TEST_CASE("cancel: a server that never closes is given up, once") {
     CancelSender sender(loop);
     std::vector<CancelOutcome> outcomes;
     sender.send(server.target("abcd"), 20ms,
-                [&](CancelOutcome outcome) { outcomes.push_back(outcome); });
+                [&](CancelOutcome outcome, const std::string&) { outcomes.push_back(outcome); });
     REQUIRE(run_until(loop, [&] { return !outcomes.empty(); }));
     run_turns(loop, 3);
     CHECK(outcomes == std::vector<CancelOutcome>{CancelOutcome::timed_out});
@@ -126,7 +128,9 @@ TEST_CASE("cancel: without a key nothing is sent, without a server nothing arriv
     FakeServer server(loop);
     CancelSender sender(loop);
     std::vector<CancelOutcome> outcomes;
-    const auto note = [&](CancelOutcome outcome) { outcomes.push_back(outcome); };
+    const auto note = [&](CancelOutcome outcome, const std::string&) {
+        outcomes.push_back(outcome);
+    };
     sender.send(server.target(""), 10s, note);
     CHECK(outcomes.empty());
     REQUIRE(run_until(loop, [&] { return outcomes.size() == 1; }));
@@ -146,7 +150,8 @@ TEST_CASE("cancel: no more than the bound are in flight, and each is answered on
     CancelSender sender(loop, 2);
     std::vector<int> counts(10, 0);
     for (std::size_t i = 0; i < counts.size(); ++i) {
-        sender.send(server.target("abcd"), 10s, [&counts, i](CancelOutcome) { ++counts[i]; });
+        sender.send(server.target("abcd"), 10s,
+                    [&counts, i](CancelOutcome, const std::string&) { ++counts[i]; });
     }
     CHECK(sender.in_flight_count() == 2);
     CHECK(sender.queued_count() == 8);
@@ -166,7 +171,9 @@ TEST_CASE("cancel: what waits for a place and is not sent in time has failed wit
     FakeServer server(loop);
     CancelSender sender(loop, 1);
     std::vector<CancelOutcome> outcomes;
-    const auto note = [&](CancelOutcome outcome) { outcomes.push_back(outcome); };
+    const auto note = [&](CancelOutcome outcome, const std::string&) {
+        outcomes.push_back(outcome);
+    };
     sender.send(server.target("abcd"), 10s, note);
     sender.send(server.target("abcd"), 10ms, note);
     REQUIRE(run_until(loop, [&] { return outcomes.size() == 1; }));
@@ -180,8 +187,10 @@ TEST_CASE("cancel: the sender can go with requests in flight") {
     int calls = 0;
     {
         CancelSender sender(loop, 1);
-        sender.send(server.target("abcd"), 10s, [&](CancelOutcome) { ++calls; });
-        sender.send(server.target("abcd"), 10s, [&](CancelOutcome) { ++calls; });
+        sender.send(server.target("abcd"), 10s,
+                    [&](CancelOutcome, const std::string&) { ++calls; });
+        sender.send(server.target("abcd"), 10s,
+                    [&](CancelOutcome, const std::string&) { ++calls; });
         run_turns(loop, 2);
     }
     run_turns(loop, 2);

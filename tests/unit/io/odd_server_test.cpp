@@ -127,7 +127,7 @@ TEST_CASE("odd server: a backend without a key is had, and its cancel is a no-op
     CancelSender sender(bench.loop);
     std::vector<CancelOutcome> outcomes;
     sender.send(link.cancel_target(), 10s,
-                [&](CancelOutcome outcome) { outcomes.push_back(outcome); });
+                [&](CancelOutcome outcome, const std::string&) { outcomes.push_back(outcome); });
     REQUIRE(run_until(bench.loop, [&] { return !outcomes.empty(); }));
     CHECK(outcomes[0] == CancelOutcome::no_key);
 }
