@@ -37,8 +37,9 @@ std::size_t Session::on_frontend(std::string_view input, const Turn& turn, Outbo
         }
         if (!frame.first) {
             if (frontend_rest_ == Rest::forward) out.to_backend(frame.bytes);
-        } else if (state_ == SessionState::idle ? !take_idle(frame, turn, out)
-                                                : !take_lent(frame, turn, out)) {
+        } else if (state_ == SessionState::idle
+                       ? !take_idle(frame, input.substr(used + frame.bytes.size()), turn, out)
+                       : !take_lent(frame, turn, out)) {
             break;
         }
         frontend_framer_ = ahead;
