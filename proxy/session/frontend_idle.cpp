@@ -186,6 +186,14 @@ bool Session::answer_failed_block(Outbox& out) {
     return true;
 }
 
+// In a failed block a text that is none is told so all the same.
+bool Session::fails_to_parse(std::string_view text, bool whole,
+                             const TransactionStatement& statement, std::string& reply) const {
+    if (block_.state() != VirtualBlock::State::failed || tracking_ == nullptr) return false;
+    if (statement.verb != TransactionVerb::none || !whole) return false;
+    return text.size() <= StateTracking::kTextMax && append_syntax_error(std::string(text), reply);
+}
+
 bool Session::idle_query(const Frame& frame, Outbox& out) {
     const QueryRequest query = parse_query(frame.body(), frame.body_is_whole());
     std::string& reply = out.scratch();
@@ -202,6 +210,10 @@ bool Session::idle_query(const Frame& frame, Outbox& out) {
     if (untold_failure(statement)) {
         reply.swap(untold_error_);
         untold_error_.clear();
+        answer(reply, out);
+        return true;
+    }
+    if (fails_to_parse(query.text, frame.body_is_whole(), statement, reply)) {
         answer(reply, out);
         return true;
     }
@@ -241,6 +253,10 @@ bool Session::idle_parse(const Frame& frame, std::string_view behind, Outbox& ou
     if (untold_failure(statement)) {
         reply.swap(untold_error_);
         untold_error_.clear();
+        fail_batch(reply, out);
+        return true;
+    }
+    if (fails_to_parse(parse.text, frame.body_is_whole(), statement, reply)) {
         fail_batch(reply, out);
         return true;
     }

@@ -15,8 +15,15 @@ KnownParses::Digest KnownParses::digest(std::uint64_t origin, std::uint64_t sett
     return sum;
 }
 
-void KnownParses::add(Digest parse) {
-    if (!young_.insert(parse).second || young_.size() < kGenerationMax) return;
+std::optional<std::size_t> KnownParses::parameter_count(Digest parse) const {
+    if (const auto found = young_.find(parse); found != young_.end()) return found->second;
+    if (const auto found = old_.find(parse); found != old_.end()) return found->second;
+    return std::nullopt;
+}
+
+void KnownParses::add(Digest parse, std::size_t parameter_count) {
+    young_[parse] = parameter_count;
+    if (young_.size() < kGenerationMax) return;
     old_ = std::exchange(young_, {});
 }
 

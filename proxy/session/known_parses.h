@@ -2,8 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
-#include <unordered_set>
+#include <unordered_map>
 
 namespace pgb {
 
@@ -23,16 +24,16 @@ public:
     [[nodiscard]] static Digest digest(std::uint64_t origin, std::uint64_t settings,
                                        std::string_view text, std::string_view types);
 
-    [[nodiscard]] bool has(Digest parse) const {
-        return young_.count(parse) > 0 || old_.count(parse) > 0;
-    }
-    void add(Digest parse);
+    [[nodiscard]] bool has(Digest parse) const { return parameter_count(parse).has_value(); }
+    /// How many parameters the statement has; none: it is not known.
+    [[nodiscard]] std::optional<std::size_t> parameter_count(Digest parse) const;
+    void add(Digest parse, std::size_t parameter_count);
     void forget(Digest parse);
     void forget_all();
 
 private:
-    std::unordered_set<Digest> young_;
-    std::unordered_set<Digest> old_;
+    std::unordered_map<Digest, std::size_t> young_;
+    std::unordered_map<Digest, std::size_t> old_;
 };
 
 }  // namespace pgb

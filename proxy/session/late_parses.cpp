@@ -75,6 +75,14 @@ bool SessionStatements::take_known(const ParseRequest& parse, std::string_view t
     return true;
 }
 
+std::optional<std::size_t> SessionStatements::parameter_count(
+    const SharedStatement& statement) const {
+    if (statement.rows == kUnknownRows) return std::nullopt;
+    if (statement.rows != kUntriedRows) return statement.types.size() / sizeof(std::uint32_t);
+    return registry_.known_parses().parameter_count(
+        KnownParses::digest(origin_, statement.settings, statement.text, statement.types));
+}
+
 // As a Parse of the client's: under a fresh number, and with a Describe that tells the rows.
 SessionStatements::Prepared SessionStatements::parse_late(std::string_view name,
                                                           const SharedStatement& statement,
@@ -102,7 +110,7 @@ void SessionStatements::note_parse(const PendingStatement& done) {
     if (done.replies_taken == 0 && !done.failed) return;
     const auto parse = KnownParses::digest(origin_, settings_, done.text, done.types);
     if (done.replies_taken == 2) {
-        registry_.known_parses().add(parse);
+        registry_.known_parses().add(parse, shape_.types().size() / sizeof(std::uint32_t));
     } else {
         registry_.known_parses().forget(parse);
     }

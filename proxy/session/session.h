@@ -208,6 +208,8 @@ private:
     [[nodiscard]] bool untold_failure(const TransactionStatement& statement) const;
     bool answer_failed_block(Outbox& out);
     void forget_untold_error();
+    bool fails_to_parse(std::string_view text, bool whole, const TransactionStatement& statement,
+                        std::string& reply) const;
 
     // late_parses.cpp: a Parse that is answered before a backend is had
     bool parse_late(const Frame& frame, const ParseRequest& parse, std::string_view behind,

@@ -20,10 +20,6 @@ std::string no_such_statement(std::string_view name) {
     return "prepared statement \"" + std::string(name) + "\" does not exist";
 }
 
-std::size_t parameters_of(const SharedStatement& statement) {
-    return statement.types.size() / sizeof(std::uint32_t);
-}
-
 // A message whose body goes on behind what is written here.
 void append_head(std::string& out, char type, std::uint64_t size) {
     const auto length = static_cast<std::uint32_t>(size - 1);
@@ -85,12 +81,11 @@ bool SessionStatements::has_room(std::string_view name, std::size_t size) const 
 std::string SessionStatements::wrong_count(const BindRequest& bind) const {
     const auto known = names_.find(bind.statement);
     if (known == names_.end() || bind.truncated || !bind.well_formed()) return {};
-    const SharedStatement& statement = *known->second;
-    if (statement.rows == kUnknownRows || statement.rows == kUntriedRows) return {};
-    if (bind.parameter_count == parameters_of(statement)) return {};
+    const std::optional<std::size_t> wanted = parameter_count(*known->second);
+    if (!wanted || bind.parameter_count == *wanted) return {};
     return "bind message supplies " + std::to_string(bind.parameter_count) +
            " parameters, but prepared statement \"" + std::string(bind.statement) + "\" requires " +
-           std::to_string(parameters_of(statement));
+           std::to_string(*wanted);
 }
 
 Passage SessionStatements::parse(const Frame& frame, const ParseRequest& parse,

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -161,6 +162,7 @@ private:
     };
 
     [[nodiscard]] std::string_view name_of(std::uint64_t number, BackendBook& book) const;
+    [[nodiscard]] std::optional<std::size_t> parameter_count(const SharedStatement& made) const;
     [[nodiscard]] Found look_up(std::string_view name, std::uint32_t batch) const;
     Prepared prepare(std::string_view name, StatementWire& wire);
     Prepared prepare_here(const SharedStatement& statement, StatementWire& wire);
