@@ -124,6 +124,10 @@ public:
     void note_greeting(const std::vector<std::pair<std::string, std::string>>& parameters) {
         for (const auto& [name, value] : parameters) told_.set(name, value);
     }
+    /// The value of a parameter as the frontend was told it last; empty: it was not.
+    [[nodiscard]] std::string_view told(std::string_view parameter) const {
+        return told_.value(parameter).value_or(std::string_view());
+    }
     /// A digest of the database, the user and the startup parameters.
     void note_origin(std::uint64_t origin) { statements_.set_origin(origin); }
 
