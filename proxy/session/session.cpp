@@ -42,6 +42,8 @@ std::size_t Session::on_frontend(std::string_view input, const Turn& turn, Outbo
                        : !take_lent(frame, turn, out)) {
             break;
         }
+        // A judgement is of one message: one that waited may have been answered without it.
+        judged_.reset();
         frontend_framer_ = ahead;
         used += frame.bytes.size();
     }
