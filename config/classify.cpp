@@ -105,6 +105,13 @@ bool Classifier::holds(const Rule& rule, const Subject& subject) {
            (!rule.listener || *rule.listener == subject.listener);
 }
 
+bool Classifier::looks_at_application_name() const {
+    for (const Rule& rule : rules_) {
+        if (rule.application_name) return true;
+    }
+    return false;
+}
+
 std::size_t Classifier::workload_of(const Subject& subject) const {
     for (std::size_t i = 0; i + 1 < rules_.size(); ++i) {
         if (holds(rules_[i], subject)) return i;

@@ -47,6 +47,8 @@ public:
 
     /// Index into Config::workloads.
     [[nodiscard]] std::size_t workload_of(const Subject& subject) const;
+    /// Whether any rule does.
+    [[nodiscard]] bool looks_at_application_name() const;
 
 private:
     struct Rule {

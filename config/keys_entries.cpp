@@ -205,7 +205,9 @@ constexpr Key kWorkloadKeys[] = {
      {},
      kOptional,
      Built::yes,
-     "A glob that the application_name must match."},
+     "A glob that the application_name must match; a `SET` of it counts from the next transaction "
+     "on, but with `pooling: session` or while the session is pinned. A workload that is pooled "
+     "otherwise is not entered by it."},
     {"match.listener",
      slot_of<Workload, &Workload::match, &Match::listener>,
      Form::name,

@@ -62,6 +62,7 @@ GroupId Database::join(const LoginRequest& request, config::Pooling pooling) {
     GroupFacts facts{.database = fixed_database_.empty() ? request.database : fixed_database_,
                      .user = fixed_user_.empty() ? request.user : fixed_user_,
                      .startup_parameters = request.parameters,
+                     .origin = 0,
                      .greeting = {},
                      .reported = {}};
     std::string key;
@@ -73,6 +74,9 @@ GroupId Database::join(const LoginRequest& request, config::Pooling pooling) {
     }
     if (pooling == config::Pooling::session) append_part(key, "session");
     const GroupId group = pool_.join(key);
+    // The same names mean something else on another server.
+    append_part(key, entry_.name);
+    facts.origin = std::hash<std::string>{}(key);
     groups_.try_emplace(static_cast<std::uint32_t>(group), std::move(facts));
     return group;
 }
@@ -83,6 +87,10 @@ Database::GroupFacts& Database::facts(GroupId group) {
 
 const ParameterList& Database::greeting(GroupId group) const {
     return groups_.at(static_cast<std::uint32_t>(group)).greeting;
+}
+
+std::uint64_t Database::origin(GroupId group) const {
+    return groups_.at(static_cast<std::uint32_t>(group)).origin;
 }
 
 LeaseRules Database::lease_rules(std::size_t workload) const {

@@ -40,6 +40,8 @@ public:
     /// leaves statements of its own there.
     GroupId join(const LoginRequest& request, config::Pooling pooling);
     [[nodiscard]] const ParameterList& greeting(GroupId group) const;
+    /// A digest of whose backends they are and where.
+    [[nodiscard]] std::uint64_t origin(GroupId group) const;
     /// The timeouts of a permit of this workload on this database.
     [[nodiscard]] LeaseRules lease_rules(std::size_t workload) const;
 
@@ -77,6 +79,7 @@ private:
         std::string database;
         std::string user;
         ParameterList startup_parameters;
+        std::uint64_t origin = 0;
         ParameterList greeting;
         ReportedValues reported;  // the same
     };

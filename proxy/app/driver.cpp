@@ -86,6 +86,7 @@ void FrontendConnection::carry_out(Decision decision) {
 void FrontendConnection::ask_permit() {
     Outbox& out = server_.outbox();
     arrived_at_ = server_.now();
+    choose_workload();
     if (server_.is_draining()) {
         server_.gate().count_shed(lane_of(workload_), ShedReason::draining, ShedStage::on_arrival);
         session_.on_refused(server_.shed_facts(workload_, ShedReason::draining, Duration::zero()));
@@ -192,6 +193,7 @@ void FrontendConnection::on_pool_refused(const PoolAction& action) {
 }
 
 void FrontendConnection::ask_pin() {
+    choose_workload();
     Pool& pool = database_->pool();
     if (pool.can_pin(workload_index())) {
         pool.reserve_pin(workload_index());

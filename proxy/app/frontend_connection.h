@@ -134,6 +134,10 @@ private:
     void become_resident(BackendConnection& backend);
     void refuse_login(const PoolAction& action);
 
+    // classing.cpp
+    void remember_login();
+    void choose_workload();
+
     // driver.cpp
     void send_to_frontend();
     void carry_out_decisions();
@@ -167,6 +171,10 @@ private:
     std::string peer_;
     std::uint64_t id_;
     std::size_t workload_ = 0;
+    // If a rule looks at application_name: the login, and the name as PostgreSQL reported it.
+    std::unique_ptr<LoginRequest> who_;
+    std::string name_at_login_;
+    std::string name_;
     GroupId group_{};
     std::int32_t pid_ = 0;
     Instant opened_at_;

@@ -214,10 +214,11 @@ Database* Server::database_for(std::string_view name) {
     return any;
 }
 
-std::size_t Server::workload_of(const LoginRequest& request, const DoorFacts& door) const {
+std::size_t Server::workload_of(const LoginRequest& request, std::string_view application_name,
+                                const DoorFacts& door) const {
     return classifier_.workload_of({.database = request.database,
                                     .user = request.user,
-                                    .application_name = request.application_name,
+                                    .application_name = application_name,
                                     .listener = door.name});
 }
 

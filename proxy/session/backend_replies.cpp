@@ -131,6 +131,8 @@ bool Session::take_error(const Frame& frame, const Turn& turn, Outbox& out) {
     }
     if (own_work_ == OwnWork::prepare) return prepare_failed(frame, out);
     lease_.error_seen = true;
+    // A changed result: somebody has changed the catalogs unseen.
+    if (fields && fields->sqlstate == sqlstate::kFeatureNotSupported) statements_.doubt_known();
     if (!journal_.empty()) journal_.on_error();
     std::string_view instead;
     if (ledger_.next_is_noted()) instead = statements_.on_error();
@@ -224,6 +226,7 @@ void Session::take_ready(const Frame& frame, Ruling ruling, Outbox& out) {
     if (ledger_.settled()) lease_.commit_sent = lease_.begin_sent = false;
     if (own_work_ == OwnWork::prepare) book_->settings = wanted_;
     if (!journal_.empty()) settle_settings();
+    settle_catalog_change();
     if (status_ == TransactionStatus::idle && state_ == SessionState::active) {
         lease_.transaction_since = last_activity_;
         lease_.cancelled_at = Instant::never();

@@ -39,7 +39,8 @@ void append_layout_error(std::string& out, MessageFault fault) {
 
 }  // namespace
 
-bool Session::take_idle(const Frame& frame, const Turn& turn, Outbox& out) {
+bool Session::take_idle(const Frame& frame, std::string_view behind, const Turn& turn,
+                        Outbox& out) {
     frontend_rest_ = Rest::drop;
     const std::optional<FrontendType> type = frontend_type(frame.type);
     if (!type || *type == FrontendType::password) return violation(frame, turn, out);
@@ -55,7 +56,7 @@ bool Session::take_idle(const Frame& frame, const Turn& turn, Outbox& out) {
     }
     switch (*type) {
         case FrontendType::query: return idle_query(frame, out);
-        case FrontendType::parse: return idle_parse(frame, out);
+        case FrontendType::parse: return idle_parse(frame, behind, out);
         case FrontendType::bind: return idle_bind(frame, out);
         case FrontendType::describe: return idle_describe(frame, out);
         case FrontendType::execute: return idle_execute(frame, out);
@@ -185,6 +186,14 @@ bool Session::answer_failed_block(Outbox& out) {
     return true;
 }
 
+// In a failed block a text that is none is told so all the same.
+bool Session::fails_to_parse(std::string_view text, bool whole,
+                             const TransactionStatement& statement, std::string& reply) const {
+    if (block_.state() != VirtualBlock::State::failed || tracking_ == nullptr) return false;
+    if (statement.verb != TransactionVerb::none || !whole) return false;
+    return text.size() <= StateTracking::kTextMax && append_syntax_error(std::string(text), reply);
+}
+
 bool Session::idle_query(const Frame& frame, Outbox& out) {
     const QueryRequest query = parse_query(frame.body(), frame.body_is_whole());
     std::string& reply = out.scratch();
@@ -201,6 +210,10 @@ bool Session::idle_query(const Frame& frame, Outbox& out) {
     if (untold_failure(statement)) {
         reply.swap(untold_error_);
         untold_error_.clear();
+        answer(reply, out);
+        return true;
+    }
+    if (fails_to_parse(query.text, frame.body_is_whole(), statement, reply)) {
         answer(reply, out);
         return true;
     }
@@ -224,7 +237,7 @@ bool Session::idle_query(const Frame& frame, Outbox& out) {
     return taken;
 }
 
-bool Session::idle_parse(const Frame& frame, Outbox& out) {
+bool Session::idle_parse(const Frame& frame, std::string_view behind, Outbox& out) {
     const ParseRequest parse = parse_parse(frame.body(), frame.body_is_whole());
     std::string& reply = out.scratch();
     if (!parse.well_formed()) {
@@ -243,6 +256,10 @@ bool Session::idle_parse(const Frame& frame, Outbox& out) {
         fail_batch(reply, out);
         return true;
     }
+    if (fails_to_parse(parse.text, frame.body_is_whole(), statement, reply)) {
+        fail_batch(reply, out);
+        return true;
+    }
     if (failed && !ends_failed_block(statement.verb) &&
         statement.verb != TransactionVerb::rollback_to) {
         append_in_failed_block(reply);
@@ -255,6 +272,7 @@ bool Session::idle_parse(const Frame& frame, Outbox& out) {
         fail_batch(reply, out);
         return true;
     }
+    if (parse_late(frame, parse, behind, out)) return true;
     return ask_for_text(parse.text, frame.body_is_whole(), out);
 }
 
@@ -274,7 +292,11 @@ bool Session::idle_bind(const Frame& frame, Outbox& out) {
         return true;
     }
     if (!failed) return ask_for_statement(bind.statement, out);
-    append_not_in_failed_block(bind.statement, reply);
+    if (const std::string complaint = statements_.wrong_count(bind); !complaint.empty()) {
+        append_error(reply, {.sqlstate = sqlstate::kProtocolViolation, .message = complaint});
+    } else {
+        append_not_in_failed_block(bind.statement, reply);
+    }
     fail_batch(reply, out);
     return true;
 }
@@ -292,6 +314,17 @@ void Session::append_not_in_failed_block(std::string_view name, std::string& rep
                                                        "\" does not exist"});
 }
 
+// No portal outlives its transaction; a kept backend may have a holdable cursor, and an unnamed one
+// may be left of what was answered here.
+void Session::append_no_portal(std::string_view name, std::string& reply) const {
+    if (has_backend_ || name.empty()) {
+        append_in_failed_block(reply);
+        return;
+    }
+    append_error(reply, {.sqlstate = sqlstate::kInvalidCursorName,
+                         .message = "portal \"" + std::string(name) + "\" does not exist"});
+}
+
 bool Session::idle_describe(const Frame& frame, Outbox& out) {
     const TargetRequest target = parse_describe(frame.body(), frame.body_is_whole());
     std::string& reply = out.scratch();
@@ -307,7 +340,7 @@ bool Session::idle_describe(const Frame& frame, Outbox& out) {
         if (target.kind == 'S') {
             append_not_in_failed_block(target.name, reply);
         } else {
-            append_in_failed_block(reply);
+            append_no_portal(target.name, reply);
         }
         fail_batch(reply, out);
         return true;
@@ -334,7 +367,7 @@ bool Session::idle_execute(const Frame& frame, Outbox& out) {
         }
     }
     if (block_.state() == VirtualBlock::State::failed) {
-        append_in_failed_block(reply);
+        append_no_portal(execute.portal, reply);
         fail_batch(reply, out);
         return true;
     }

@@ -165,6 +165,7 @@ bool Session::admit_effect(const TextEffect& effect, Outbox& out) {
         return false;
     }
     add_pins(effect);
+    note_catalog_change(effect);
     if (effect.pins) {
         // What is made behind a DISCARD ALL of the same lease is not discarded by it.
         lease_.discard_all_sent = false;

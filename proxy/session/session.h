@@ -85,6 +85,7 @@ struct Lease {
     std::vector<PortalDrops> portal_drops;  ///< portals that drop statements when they run
     bool flushed = false;                   ///< the proxy asked for held replies; once is enough
     bool aborted = false;                   ///< the batch of a frontend that has gone was ended
+    bool catalogs_changed = false;          ///< maybe, and not yet for the others to see
     bool locks_changed = false;             ///< maybe: PostgreSQL is asked whether there are any
     PinReasons unpins = 0;                  ///< what ends when the frontend's work succeeds
     bool muted = false;                     ///< what the backend says from here on is about that
@@ -123,6 +124,12 @@ public:
     void note_greeting(const std::vector<std::pair<std::string, std::string>>& parameters) {
         for (const auto& [name, value] : parameters) told_.set(name, value);
     }
+    /// The value of a parameter as the frontend was told it last; empty: it was not.
+    [[nodiscard]] std::string_view told(std::string_view parameter) const {
+        return told_.value(parameter).value_or(std::string_view());
+    }
+    /// A digest of the database, the user and the startup parameters.
+    void note_origin(std::uint64_t origin) { statements_.set_origin(origin); }
 
     /// Takes messages from the front of what the frontend sent and was not taken yet; returns how
     /// many bytes. Stops at a message that must wait: call again after the next event.
@@ -185,12 +192,13 @@ private:
     enum class Follow : std::uint8_t { yes, wait, pin };
 
     // frontend_idle.cpp: messages while no backend takes part
-    bool take_idle(const Frame& frame, const Turn& turn, Outbox& out);
+    bool take_idle(const Frame& frame, std::string_view behind, const Turn& turn, Outbox& out);
     bool discard(const Frame& frame, Outbox& out);
     bool idle_query(const Frame& frame, Outbox& out);
-    bool idle_parse(const Frame& frame, Outbox& out);
+    bool idle_parse(const Frame& frame, std::string_view behind, Outbox& out);
     bool idle_bind(const Frame& frame, Outbox& out);
     void append_not_in_failed_block(std::string_view name, std::string& reply) const;
+    void append_no_portal(std::string_view name, std::string& reply) const;
     bool idle_describe(const Frame& frame, Outbox& out);
     bool idle_execute(const Frame& frame, Outbox& out);
     bool idle_close(const Frame& frame, Outbox& out);
@@ -204,6 +212,14 @@ private:
     [[nodiscard]] bool untold_failure(const TransactionStatement& statement) const;
     bool answer_failed_block(Outbox& out);
     void forget_untold_error();
+    bool fails_to_parse(std::string_view text, bool whole, const TransactionStatement& statement,
+                        std::string& reply) const;
+
+    // late_parses.cpp: a Parse that is answered before a backend is had
+    bool parse_late(const Frame& frame, const ParseRequest& parse, std::string_view behind,
+                    Outbox& out);
+    void note_catalog_change(const TextEffect& effect);
+    void settle_catalog_change();
 
     // idle_statements.cpp: prepared statements meanwhile
     bool parse_here(const Frame& frame, const ParseRequest& parse,

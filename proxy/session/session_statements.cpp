@@ -20,10 +20,6 @@ std::string no_such_statement(std::string_view name) {
     return "prepared statement \"" + std::string(name) + "\" does not exist";
 }
 
-std::size_t parameters_of(const SharedStatement& statement) {
-    return statement.types.size() / sizeof(std::uint32_t);
-}
-
 // A message whose body goes on behind what is written here.
 void append_head(std::string& out, char type, std::uint64_t size) {
     const auto length = static_cast<std::uint32_t>(size - 1);
@@ -31,12 +27,13 @@ void append_head(std::string& out, char type, std::uint64_t size) {
     for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>(length >> shift & 0xff);
 }
 
-void append_own_describe(std::string& out, ReplyLedger& ledger, std::string_view name) {
-    MessageWriter(out).begin(FrontendType::describe).u8('S').cstring(name).end();
-    ledger.owe(Owed::describe_statement, Origin::own, Note::noted);
-}
-
 }  // namespace
+
+void SessionStatements::append_own_describe(std::string& own, std::string_view name,
+                                            StatementWire& wire) {
+    MessageWriter(own).begin(FrontendType::describe).u8('S').cstring(name).end();
+    wire.ledger.owe(Owed::describe_statement, Origin::own, Note::noted);
+}
 
 SessionStatements::Found SessionStatements::look_up(std::string_view name,
                                                     std::uint32_t batch) const {
@@ -81,6 +78,16 @@ bool SessionStatements::has_room(std::string_view name, std::size_t size) const 
            registry_.has_room(size + coming_size);
 }
 
+std::string SessionStatements::wrong_count(const BindRequest& bind) const {
+    const auto known = names_.find(bind.statement);
+    if (known == names_.end() || bind.truncated || !bind.well_formed()) return {};
+    const std::optional<std::size_t> wanted = parameter_count(*known->second);
+    if (!wanted || bind.parameter_count == *wanted) return {};
+    return "bind message supplies " + std::to_string(bind.parameter_count) +
+           " parameters, but prepared statement \"" + std::string(bind.statement) + "\" requires " +
+           std::to_string(*wanted);
+}
+
 Passage SessionStatements::parse(const Frame& frame, const ParseRequest& parse,
                                  const StatementFacts& facts, StatementWire& wire) {
     if (wire.ledger.skipping()) return Passage::as_it_is;
@@ -106,7 +113,7 @@ Passage SessionStatements::parse(const Frame& frame, const ParseRequest& parse,
     }
     wire.ledger.owe(Owed::parse, Origin::frontend, Note::noted);
     std::string& describe = wire.out.scratch();
-    append_own_describe(describe, wire.ledger, name);
+    append_own_describe(describe, name, wire);
     wire.out.to_backend(describe);
     PendingStatement& pending = pending_.push(PendingKind::parse, wire.batch);
     pending.replies_due = 2;
@@ -123,14 +130,10 @@ Passage SessionStatements::bind(const Frame& frame, const BindRequest& bind, Sta
     if (bind.statement.empty()) return ready_unnamed(wire);
     const Found found = look_up(bind.statement, wire.batch);
     if (found.unsettled) return Passage::wait;
-    if (found.statement != nullptr && found.statement->rows != kUnknownRows && !bind.truncated &&
-        bind.well_formed() && bind.parameter_count != parameters_of(*found.statement)) {
+    if (found.statement != nullptr) {
         // PostgreSQL's complaint has the statement's name in it, and comes before any other.
-        return refuse(sqlstate::kProtocolViolation,
-                      "bind message supplies " + std::to_string(bind.parameter_count) +
-                          " parameters, but prepared statement \"" + std::string(bind.statement) +
-                          "\" requires " + std::to_string(parameters_of(*found.statement)),
-                      wire);
+        const std::string complaint = wrong_count(bind);
+        if (!complaint.empty()) return refuse(sqlstate::kProtocolViolation, complaint, wire);
     }
     const Prepared prepared = prepare(bind.statement, wire);
     if (prepared.passage != Passage::sent) return prepared.passage;
@@ -201,7 +204,10 @@ SessionStatements::Prepared SessionStatements::prepare(std::string_view name, St
     const Found found = look_up(name, wire.batch);
     if (found.unsettled) return {Passage::wait};
     if (found.pending != nullptr) return {Passage::sent, found.pending->number};
-    if (found.statement != nullptr) return prepare_here(*found.statement, wire);
+    if (found.statement != nullptr) {
+        return found.statement->rows == kUntriedRows ? parse_late(name, *found.statement, wire)
+                                                     : prepare_here(*found.statement, wire);
+    }
     if (!looks_own(name)) return {Passage::as_it_is};
     return {refuse(sqlstate::kInvalidSqlStatementName, no_such_statement(name), wire)};
 }
@@ -238,7 +244,7 @@ SessionStatements::Prepared SessionStatements::prepare_here(const SharedStatemen
     registry_.count_prepared();
     if (has_rows) {
         std::string& own = wire.out.scratch();
-        append_own_describe(own, wire.ledger, name);
+        append_own_describe(own, name, wire);
         own += kFlush;
         wire.out.to_backend(own);
         pending.replies_due = 2;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -53,6 +54,8 @@ enum class Passage : std::uint8_t {
 ///       result has changed. The statement it makes is the same as another only if its rows are.
 ///   T3  a statement with rows runs on a further backend only after that backend has described it
 ///       alike; else the client gets the error that PostgreSQL has for a changed result.
+///       A lone Parse that PostgreSQL has lately accepted is answered before a backend is had, and
+///       runs ahead of the first message that needs it (late_parses.cpp).
 ///   T4  a name that is not in the book goes to the server unchanged, which then finds what the
 ///       client made there by itself (PREPARE, a pinned session) or has the right error. A name
 ///       that looks like one of the proxy's own is not let through.
@@ -69,6 +72,8 @@ public:
 
     /// The digest of settings that later Parses depend on.
     void set_settings(std::uint64_t settings) { settings_ = settings; }
+    /// A digest of the database, the user and the startup parameters; once, at login.
+    void set_origin(std::uint64_t origin) { origin_ = origin; }
 
     // What is known of a name, the empty one included, as it is seen behind everything sent.
     [[nodiscard]] bool knows(std::string_view name) const;
@@ -80,6 +85,9 @@ public:
     [[nodiscard]] const StatementFacts* facts(std::string_view name) const;
     /// Whether another name, with a text of this size, is within the bounds.
     [[nodiscard]] bool has_room(std::string_view name, std::size_t size) const;
+
+    /// The statement's name and the error, if a Bind with so many parameters can only fail.
+    [[nodiscard]] std::string wrong_count(const BindRequest& bind) const;
 
     // Messages for a backend. All of a Parse must be there; of a Bind its names.
     Passage parse(const Frame& frame, const ParseRequest& parse, const StatementFacts& facts,
@@ -123,6 +131,10 @@ public:
     /// A statement without parameters and rows, of a name that is free and within the bounds.
     void set_name(std::string_view name, std::string_view text, const StatementFacts& facts);
     void drop_unnamed() { unnamed_.drop(); }
+    /// Takes a Parse that PostgreSQL has lately accepted; its name is free. False: it must be sent.
+    bool take_known(const ParseRequest& parse, std::string_view types, const StatementFacts& facts);
+    /// What was accepted of late, in whatever session, may not be any more.
+    void doubt_known() { registry_.known_parses().forget_all(); }
     void drop_name(std::string_view name);
     void drop_names();
     [[nodiscard]] const UnnamedStatement& unnamed() const { return unnamed_; }
@@ -150,13 +162,17 @@ private:
     };
 
     [[nodiscard]] std::string_view name_of(std::uint64_t number, BackendBook& book) const;
+    [[nodiscard]] std::optional<std::size_t> parameter_count(const SharedStatement& made) const;
     [[nodiscard]] Found look_up(std::string_view name, std::uint32_t batch) const;
     Prepared prepare(std::string_view name, StatementWire& wire);
     Prepared prepare_here(const SharedStatement& statement, StatementWire& wire);
+    Prepared parse_late(std::string_view name, const SharedStatement& statement,
+                        StatementWire& wire);
     Prepared prepare_likeness(const SharedStatement& statement, StatementWire& wire);
     Passage ready_unnamed(StatementWire& wire);
     Passage parse_unnamed(const Frame& frame, const StatementFacts& facts, StatementWire& wire);
     static void append_own_close(std::string& own, std::string_view name, StatementWire& wire);
+    static void append_own_describe(std::string& own, std::string_view name, StatementWire& wire);
     static void append_own_parse(std::string_view name, std::string_view text,
                                  std::string_view types, StatementWire& wire);
     Passage refuse(std::string_view sqlstate, std::string_view message, StatementWire& wire);
@@ -164,6 +180,7 @@ private:
     void doubt_all(StatementWire& wire);
     void finish(PendingStatement& done, BackendBook& book);
     void finish_parse(PendingStatement& done, BackendBook& book);
+    void note_parse(const PendingStatement& done);
     void finish_prepare(const PendingStatement& done, BackendBook& book);
     void finish_unnamed(const PendingStatement& done, BackendBook& book);
 
@@ -173,6 +190,7 @@ private:
     PendingStatements pending_;
     ShapeReader shape_;
     std::uint64_t settings_ = 0;
+    std::uint64_t origin_ = 0;
     // Bound before their Parse was answered, for an error that has the number in it.
     std::vector<std::pair<std::uint64_t, std::string>> bound_early_;
     StatementId changed_ = 0;  // prepared just now, with other rows than it had

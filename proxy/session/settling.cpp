@@ -89,7 +89,9 @@ void Session::end_lease(Outbox& out) {
                                                            : pins_ & ~kPinUnnamedStatement);
     const bool leaving = state_ == SessionState::winding_up;
     effects_.on_transaction_end();
-    if (!leaving) tell_parameters(out);
+    // What a reset has taken back on a backend that goes to others is still in force for this session.
+    const bool represents = book_->settings == settings_ || (pins_ & kPinSettings) != 0;
+    if (!leaving && represents) tell_parameters(out);
     state_ = leaving ? SessionState::closed : SessionState::idle;
     if (pins_ != 0) {
         PGB_CHECK(pin_reserved_ && !leaving);

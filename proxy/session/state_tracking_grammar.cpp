@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "protocol/error_response.h"
+#include "protocol/sqlstate.h"
 #include "proxy/session/harmless_words.h"
 
 namespace pgb {
@@ -290,6 +292,25 @@ GrammarVerdict judge_by_grammar(const std::string& text) {
     }
     pg_query_free_parse_result(result);
     return verdict;
+}
+
+bool append_syntax_error(const std::string& text, std::string& reply) {
+    const PgQueryParseResult result = pg_query_parse(text.c_str());
+    bool appended = false;
+    if (result.error != nullptr && result.error->message != nullptr) {
+        const std::string_view message = result.error->message;
+        // What the grammar says itself; what it merely checks has codes of other kinds.
+        appended = message.find(" at or near \"") != message.npos ||
+                   message.find(" at end of input") != message.npos;
+        const std::string position = std::to_string(result.error->cursorpos);
+        if (appended) {
+            append_error(
+                reply,
+                {.sqlstate = sqlstate::kSyntaxError, .message = message, .position = position});
+        }
+    }
+    pg_query_free_parse_result(result);
+    return appended;
 }
 
 }  // namespace pgb

@@ -26,4 +26,8 @@ struct GrammarVerdict {
 /// bounds the depth of what is nested in it. Leaves no memory behind, also of a text in error.
 [[nodiscard]] GrammarVerdict judge_by_grammar(const std::string& text);
 
+/// PostgreSQL reads a text to its end before anything else, so this error of it comes first. False:
+/// the text has none, or one that is not of the grammar alone, and nothing was appended.
+bool append_syntax_error(const std::string& text, std::string& reply);
+
 }  // namespace pgb

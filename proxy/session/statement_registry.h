@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "proxy/base/intrusive_list.h"
+#include "proxy/session/known_parses.h"
 #include "proxy/session/statement_facts.h"
 
 namespace pgb {
@@ -25,6 +26,8 @@ using StatementId = std::uint64_t;
 using RowShape = std::uint64_t;
 inline constexpr RowShape kNoRows = 0;
 inline constexpr RowShape kUnknownRows = 1;  ///< the server did not get to say; fits any
+/// No backend was asked for this name yet: its Parse is sent ahead of what needs it.
+inline constexpr RowShape kUntriedRows = 2;
 
 /// Two Parses make the same statement when all of this is equal.
 struct StatementKey {
@@ -71,6 +74,7 @@ public:
 
     /// A number for an unnamed statement, to be told from all others; never 0.
     [[nodiscard]] std::uint64_t fresh_token() { return ++last_token_; }
+    [[nodiscard]] KnownParses& known_parses() { return known_parses_; }
     [[nodiscard]] const StatementLimits& limits() const { return limits_; }
     [[nodiscard]] std::size_t size() const { return statements_.size(); }
     [[nodiscard]] std::size_t memory() const { return used_memory_ + unused_memory_; }
@@ -87,6 +91,7 @@ private:
     void make_room();
 
     StatementLimits limits_;
+    KnownParses known_parses_;
     std::unordered_multimap<std::size_t, SharedStatement> statements_;  // by digest of the key
     IntrusiveList<SharedStatement, UnusedStatements> unused_;           // oldest first
     std::size_t used_memory_ = 0;

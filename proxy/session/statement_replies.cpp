@@ -97,6 +97,7 @@ void SessionStatements::finish(PendingStatement& done, BackendBook& book) {
 }
 
 void SessionStatements::finish_parse(PendingStatement& done, BackendBook& book) {
+    note_parse(done);
     if (done.replies_taken == 0) return;
     // A Describe that was cancelled says nothing: then any rows are right.
     const bool described = done.replies_taken == 2;
@@ -120,7 +121,10 @@ void SessionStatements::finish_prepare(const PendingStatement& done, BackendBook
     if (done.replies_taken == 0) return;
     const bool has_rows = done.rows > kUnknownRows;
     const bool alike = !has_rows || (done.replies_taken == 2 && shape_.rows() == done.rows);
-    if (!alike && done.replies_taken == 2) changed_ = done.id;
+    if (!alike && done.replies_taken == 2) {
+        changed_ = done.id;
+        doubt_known();
+    }
     if (!alike || done.doubtful) {
         book.statements.retire(statement_name(done.number));
         return;

@@ -21,6 +21,10 @@ constexpr auto kPlainStatements = std::to_array<std::string_view>(
      "alter",      "drop",    "grant",    "revoke",   "comment", "refresh",   "notify",
      "checkpoint", "reset",   "unlisten", "reassign", "security"});
 
+// Those of them that change what other texts may name.
+constexpr auto kDefinitions =
+    std::to_array<std::string_view>({"alter", "drop", "grant", "revoke", "reassign"});
+
 // First words of statements that begin or end a transaction or a part of one.
 constexpr auto kTransactionWords = std::to_array<std::string_view>(
     {"begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release", "prepare"});
@@ -105,7 +109,7 @@ public:
         effect_.several = statements > 1;
         effect_.discards_all = statements == 1 && discards_all;
         if (effect_.discards_all) effect_.drops_all_statements = true;
-        if (broken_) effect_.resets = effect_.unsure = true;
+        if (broken_) effect_.resets = effect_.unsure = effect_.defines = true;
         effect_.resets_by_call = calls_ && !effect_.resets;
         effect_.resets = effect_.resets || calls_;
         effect_.pins = effect_.reasons != 0;
@@ -146,6 +150,7 @@ private:
         sets_ = first.is("set");
         effect_.transactions = effect_.transactions || is_any(first, kTransactionWords);
         updates_ = updates_ || first.is("update");
+        effect_.defines = effect_.defines || is_any(first, kDefinitions);
         if (sets_) {
             read_set();
         } else if (first.is("prepare")) {
@@ -157,6 +162,7 @@ private:
         } else if (first.is("reset") || first.is("unlisten")) {
             effect_.of_interest = true;
         } else if (first.is("create")) {
+            effect_.defines = true;
             read_create();
         } else if (first.is("declare")) {
             declares = true;
@@ -167,7 +173,7 @@ private:
             effect_.forgets_statements = true;
             read_deallocate();
         } else if (!is_any(first, kPlainStatements) && !is_other(first, '(')) {
-            effect_.resets = true;
+            effect_.resets = effect_.defines = true;
         }
         while (!at_end()) {
             look_at_token(declares);

@@ -40,6 +40,9 @@ struct TextEffect {
     bool resets_by_call = false;
     /// It may give back an advisory lock of the session.
     bool unlocks = false;
+    /// It may define, change or drop what other texts name: CREATE, ALTER, DROP, GRANT and what is
+    /// not known.
+    bool defines = false;
     /// BEGIN, COMMIT, SAVEPOINT or one of their kin is among the statements.
     bool transactions = false;
     /// The text means different things under different settings, or can't be read to its end.
