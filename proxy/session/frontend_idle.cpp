@@ -5,6 +5,7 @@
 #include "protocol/rows.h"
 #include "protocol/sqlstate.h"
 #include "proxy/session/session.h"
+#include "proxy/session/statement_errors.h"
 
 namespace pgb {
 
@@ -286,10 +287,7 @@ void Session::append_not_in_failed_block(std::string_view name, std::string& rep
         append_in_failed_block(reply);
         return;
     }
-    append_error(reply, {.sqlstate = sqlstate::kInvalidSqlStatementName,
-                         .message = name.empty() ? "unnamed prepared statement does not exist"
-                                                 : "prepared statement \"" + std::string(name) +
-                                                       "\" does not exist"});
+    reply += no_such_statement(name);
 }
 
 bool Session::idle_describe(const Frame& frame, Outbox& out) {

@@ -159,7 +159,7 @@ private:
     static void append_own_close(std::string& own, std::string_view name, StatementWire& wire);
     static void append_own_parse(std::string_view name, std::string_view text,
                                  std::string_view types, StatementWire& wire);
-    Passage refuse(std::string_view sqlstate, std::string_view message, StatementWire& wire);
+    Passage refuse(std::string error, StatementWire& wire);
     void close_retired(StatementWire& wire);
     void doubt_all(StatementWire& wire);
     void finish(PendingStatement& done, BackendBook& book);
