@@ -5,6 +5,7 @@
 #include "protocol/rows.h"
 #include "protocol/sqlstate.h"
 #include "proxy/session/session.h"
+#include "proxy/session/statement_errors.h"
 
 namespace pgb {
 
@@ -293,7 +294,7 @@ bool Session::idle_bind(const Frame& frame, Outbox& out) {
     }
     if (!failed) return ask_for_statement(bind.statement, out);
     if (const std::string complaint = statements_.wrong_count(bind); !complaint.empty()) {
-        append_error(reply, {.sqlstate = sqlstate::kProtocolViolation, .message = complaint});
+        reply += complaint;
     } else {
         append_not_in_failed_block(bind.statement, reply);
     }
@@ -308,10 +309,7 @@ void Session::append_not_in_failed_block(std::string_view name, std::string& rep
         append_in_failed_block(reply);
         return;
     }
-    append_error(reply, {.sqlstate = sqlstate::kInvalidSqlStatementName,
-                         .message = name.empty() ? "unnamed prepared statement does not exist"
-                                                 : "prepared statement \"" + std::string(name) +
-                                                       "\" does not exist"});
+    reply += no_such_statement(name);
 }
 
 // No portal outlives its transaction; a kept backend may have a holdable cursor, and an unnamed one

@@ -1,10 +1,9 @@
 // Prepared statements while no backend takes part: what can be answered from the books.
 
-#include "protocol/error_response.h"
 #include "protocol/request.h"
 #include "protocol/rows.h"
-#include "protocol/sqlstate.h"
 #include "proxy/session/session.h"
+#include "proxy/session/statement_errors.h"
 
 namespace pgb {
 
@@ -22,9 +21,7 @@ bool Session::parse_here(const Frame& frame, const ParseRequest& parse,
         statements_.set_unnamed(frame.bytes, facts);
         unnamed_stale_ = is_resident();
     } else if (statements_.knows(parse.name)) {
-        append_error(reply, {.sqlstate = sqlstate::kDuplicatePreparedStatement,
-                             .message = "prepared statement \"" + std::string(parse.name) +
-                                        "\" already exists"});
+        reply += statement_exists(parse.name);
         fail_batch(reply, out);
         return true;
     } else {

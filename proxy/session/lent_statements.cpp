@@ -3,10 +3,9 @@
 
 #include <utility>
 
-#include "protocol/error_response.h"
 #include "protocol/request.h"
-#include "protocol/sqlstate.h"
 #include "proxy/session/session.h"
+#include "proxy/session/statement_errors.h"
 
 namespace pgb {
 
@@ -174,9 +173,7 @@ bool Session::admit_target(const StatementTarget& target, Outbox& out) {
     if (statements_.is_unsettled(target.name, to)) return false;
     const bool known = statements_.knows(target.name);
     if (looks_own(target.name) && (!known || target.kind == StatementTarget::Kind::prepare)) {
-        append_error(refusal_,
-                     {.sqlstate = sqlstate::kInvalidSqlStatementName,
-                      .message = "prepared statement \"" + target.name + "\" does not exist"});
+        refusal_ += no_such_statement(target.name);
         return false;
     }
     if (target.kind != StatementTarget::Kind::execute || !known) return true;

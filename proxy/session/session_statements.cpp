@@ -2,9 +2,10 @@
 
 #include "proxy/session/session_statements.h"
 
-#include "protocol/error_response.h"
-#include "protocol/sqlstate.h"
+#include <utility>
+
 #include "protocol/writer.h"
+#include "proxy/session/statement_errors.h"
 
 namespace pgb {
 
@@ -15,10 +16,6 @@ constexpr std::string_view kFlush("H\0\0\0\4", 5);
 constexpr std::size_t kNameMax = 63;
 // A pipeline longer than this may see a number in an error's text.
 constexpr std::size_t kBoundEarlyMax = 256;
-
-std::string no_such_statement(std::string_view name) {
-    return "prepared statement \"" + std::string(name) + "\" does not exist";
-}
 
 // A message whose body goes on behind what is written here.
 void append_head(std::string& out, char type, std::uint64_t size) {
@@ -83,9 +80,7 @@ std::string SessionStatements::wrong_count(const BindRequest& bind) const {
     if (known == names_.end() || bind.truncated || !bind.well_formed()) return {};
     const std::optional<std::size_t> wanted = parameter_count(*known->second);
     if (!wanted || bind.parameter_count == *wanted) return {};
-    return "bind message supplies " + std::to_string(bind.parameter_count) +
-           " parameters, but prepared statement \"" + std::string(bind.statement) + "\" requires " +
-           std::to_string(*wanted);
+    return wrong_parameter_count(bind.statement, bind.parameter_count, *wanted);
 }
 
 Passage SessionStatements::parse(const Frame& frame, const ParseRequest& parse,
@@ -107,9 +102,7 @@ Passage SessionStatements::parse(const Frame& frame, const ParseRequest& parse,
         // Its errors come first in PostgreSQL, too; the name is looked at last.
         wire.ledger.owe(Owed::parse, Origin::own, Note::noted);
         pending_.push(PendingKind::duplicate, wire.batch).number = number;
-        return refuse(sqlstate::kDuplicatePreparedStatement,
-                      "prepared statement \"" + std::string(parse.name) + "\" already exists",
-                      wire);
+        return refuse(statement_exists(parse.name), wire);
     }
     wire.ledger.owe(Owed::parse, Origin::frontend, Note::noted);
     std::string& describe = wire.out.scratch();
@@ -132,8 +125,8 @@ Passage SessionStatements::bind(const Frame& frame, const BindRequest& bind, Sta
     if (found.unsettled) return Passage::wait;
     if (found.statement != nullptr) {
         // PostgreSQL's complaint has the statement's name in it, and comes before any other.
-        const std::string complaint = wrong_count(bind);
-        if (!complaint.empty()) return refuse(sqlstate::kProtocolViolation, complaint, wire);
+        std::string complaint = wrong_count(bind);
+        if (!complaint.empty()) return refuse(std::move(complaint), wire);
     }
     const Prepared prepared = prepare(bind.statement, wire);
     if (prepared.passage != Passage::sent) return prepared.passage;
@@ -209,7 +202,7 @@ SessionStatements::Prepared SessionStatements::prepare(std::string_view name, St
                                                      : prepare_here(*found.statement, wire);
     }
     if (!looks_own(name)) return {Passage::as_it_is};
-    return {refuse(sqlstate::kInvalidSqlStatementName, no_such_statement(name), wire)};
+    return {refuse(no_such_statement(name), wire)};
 }
 
 SessionStatements::Prepared SessionStatements::prepare_here(const SharedStatement& statement,
@@ -228,8 +221,7 @@ SessionStatements::Prepared SessionStatements::prepare_here(const SharedStatemen
     }
     if (changed_ == statement.id) {
         changed_ = 0;
-        return {refuse(sqlstate::kFeatureNotSupported, "cached plan must not change result type",
-                       wire)};
+        return {refuse(result_type_changed(), wire)};
     }
     // What comes of the batches before this one decides what may be prepared: a failed block.
     if (wire.ledger.frontend_syncs() > 0) return {Passage::wait};
@@ -298,8 +290,7 @@ void SessionStatements::append_own_parse(std::string_view name, std::string_view
     wire.ledger.owe(Owed::parse, Origin::own, Note::noted);
 }
 
-Passage SessionStatements::refuse(std::string_view sqlstate, std::string_view message,
-                                  StatementWire& wire) {
+Passage SessionStatements::refuse(std::string error, StatementWire& wire) {
     std::string& failing = wire.out.scratch();
     MessageWriter(failing)
         .begin(FrontendType::bind)
@@ -311,8 +302,7 @@ Passage SessionStatements::refuse(std::string_view sqlstate, std::string_view me
         .end();
     wire.out.to_backend(failing);
     wire.ledger.owe(Owed::bind, Origin::own, Note::noted);
-    append_error(pending_.push(PendingKind::refuse, wire.batch).text,
-                 {.sqlstate = sqlstate, .message = message});
+    pending_.push(PendingKind::refuse, wire.batch).text = std::move(error);
     return Passage::replaced;
 }
 

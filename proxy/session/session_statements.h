@@ -86,7 +86,7 @@ public:
     /// Whether another name, with a text of this size, is within the bounds.
     [[nodiscard]] bool has_room(std::string_view name, std::size_t size) const;
 
-    /// The statement's name and the error, if a Bind with so many parameters can only fail.
+    /// The ErrorResponse, if a Bind with so many parameters can only fail; else empty.
     [[nodiscard]] std::string wrong_count(const BindRequest& bind) const;
 
     // Messages for a backend. All of a Parse must be there; of a Bind its names.
@@ -175,7 +175,7 @@ private:
     static void append_own_describe(std::string& own, std::string_view name, StatementWire& wire);
     static void append_own_parse(std::string_view name, std::string_view text,
                                  std::string_view types, StatementWire& wire);
-    Passage refuse(std::string_view sqlstate, std::string_view message, StatementWire& wire);
+    Passage refuse(std::string error, StatementWire& wire);
     void close_retired(StatementWire& wire);
     void doubt_all(StatementWire& wire);
     void finish(PendingStatement& done, BackendBook& book);

@@ -21,7 +21,8 @@ from .postgres import DATABASE
 from .proxy import DIRECT
 from .wire import DEADLINE, Closed, Session
 
-# Which place in PostgreSQL's source an error comes from is no business of a client.
+# Which place in PostgreSQL's source an error comes from is no business of a client, but for the few
+# routines that test_error_routines.py names.
 IGNORED_FIELDS = "FLR"
 
 
