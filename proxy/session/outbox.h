@@ -19,7 +19,7 @@ enum class Decision : std::uint8_t {
     keep_backend,    ///< The transaction is over, the pin stays: give the permit back only.
     unpin,           ///< The pin is no longer needed (before end_lease or close_backend).
     close_backend,   ///< The backend is not clean: end it, and only when it is gone the permit.
-    drop_backend,    ///< The backend is gone already: its place is free, and so is the permit.
+    drop_backend,    ///< The backend has ended: its place is free, and so is the permit.
     orphan_backend,  ///< The backend does not answer: close it; its permit stays held for a while.
     cancel_backend,  ///< Send a CancelRequest; on_cancel_closed() when that connection has closed.
     close_frontend,  ///< Close when everything written so far has been taken by the kernel.
