@@ -1,0 +1,22 @@
+"""Why a test may pass on PostgreSQL itself and fail through the proxy: {(suite, pooling): {test: why}}."""
+
+SHOWS_OURS = "pg_prepared_statements shows the proxy's own statements too"
+NO_LOGIN = "a new session takes a backend that is there, so no login is counted"
+POOLED = "an idle backend of the pool is still connected to the database that is dropped"
+SURVIVES = "the test ends its backend; the client's connection lives on, and is told by an ERROR"
+PING = "the proxy answers a ping, and hears of the backend's end a moment after the client's ping"
+
+EXPECTED = {
+    ("regression", "transaction"): {"guc": SHOWS_OURS, "stats": NO_LOGIN},
+    ("lib-pq", "transaction"): {
+        "TestCopyRespLoopConnectionError": SURVIVES,
+        "TestListenerReconnect": SURVIVES,
+        "TestPing": SURVIVES,
+    },
+    ("lib-pq", "session"): {"TestPing": PING},
+    ("django", "transaction"): {"the test databases are dropped": POOLED},
+}
+
+
+def reason(suite, pooling, test):
+    return EXPECTED.get((suite, pooling), {}).get(test, "")
