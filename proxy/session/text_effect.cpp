@@ -22,8 +22,8 @@ constexpr auto kPlainStatements = std::to_array<std::string_view>(
      "checkpoint", "reset",   "unlisten", "reassign", "security"});
 
 // Those of them that change what other texts may name.
-constexpr auto kDefinitions =
-    std::to_array<std::string_view>({"alter", "drop", "grant", "revoke", "reassign"});
+constexpr auto kDefinitions = std::to_array<std::string_view>(
+    {"alter", "drop", "grant", "revoke", "reassign", "do", "call", "import"});
 
 // First words of statements that begin or end a transaction or a part of one.
 constexpr auto kTransactionWords = std::to_array<std::string_view>(
@@ -173,7 +173,7 @@ private:
             effect_.forgets_statements = true;
             read_deallocate();
         } else if (!is_any(first, kPlainStatements) && !is_other(first, '(')) {
-            effect_.resets = effect_.defines = true;
+            effect_.resets = true;
         }
         while (!at_end()) {
             look_at_token(declares);

@@ -40,8 +40,8 @@ struct TextEffect {
     bool resets_by_call = false;
     /// It may give back an advisory lock of the session.
     bool unlocks = false;
-    /// It may define, change or drop what other texts name: CREATE, ALTER, DROP, GRANT and what is
-    /// not known.
+    /// It may define, change or drop what other texts name: CREATE, ALTER, DROP, GRANT, DO, CALL or
+    /// one of their kin, or it can't be read to its end.
     bool defines = false;
     /// BEGIN, COMMIT, SAVEPOINT or one of their kin is among the statements.
     bool transactions = false;
