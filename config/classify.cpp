@@ -93,8 +93,10 @@ bool Glob::matches(std::string_view text) const {
 
 Classifier::Classifier(const Config& config) {
     for (const Workload& workload : config.workloads) {
+        const auto& client = workload.match.client;
         rules_.push_back({compiled(workload.match.database), compiled(workload.match.user),
-                          compiled(workload.match.application_name), workload.match.listener});
+                          compiled(workload.match.application_name), workload.match.listener,
+                          client ? Network::parse(*client) : std::nullopt});
     }
 }
 
@@ -102,7 +104,8 @@ bool Classifier::holds(const Rule& rule, const Subject& subject) {
     return (!rule.database || rule.database->matches(subject.database)) &&
            (!rule.user || rule.user->matches(subject.user)) &&
            (!rule.application_name || rule.application_name->matches(subject.application_name)) &&
-           (!rule.listener || *rule.listener == subject.listener);
+           (!rule.listener || *rule.listener == subject.listener) &&
+           (!rule.client || rule.client->contains(subject.client));
 }
 
 bool Classifier::looks_at_application_name() const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/model.h"
+#include "config/network.h"
 
 namespace pgb::config {
 
@@ -17,6 +18,7 @@ struct Subject {
     std::string_view user;
     std::string_view application_name;
     std::string_view listener;
+    std::string_view client;  ///< its address without a port; of a Unix socket none
 };
 
 /// A compiled pattern: `*` any run of bytes, `?` one byte, `[a-z]`, `[!a-z]` or `[^a-z]` one byte of
@@ -39,7 +41,7 @@ private:
 
 /// Chooses the workload of a transaction: rules in file order, the first whose conditions all hold;
 /// the last one, `default`, takes the rest. Pure, no allocation per call. Only the conditions that
-/// are built take part: database, user, application_name, listener.
+/// are built take part: database, user, application_name, listener, client.
 class Classifier {
 public:
     /// `config` must have passed load(): globs that do not compile are a bug there.
@@ -56,6 +58,7 @@ private:
         std::optional<Glob> user;
         std::optional<Glob> application_name;
         std::optional<std::string> listener;
+        std::optional<Network> client;
     };
     static bool holds(const Rule& rule, const Subject& subject);
 

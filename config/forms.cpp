@@ -7,6 +7,7 @@
 
 #include "config/classify.h"
 #include "config/codes.h"
+#include "config/network.h"
 #include "config/read.h"
 #include "config/units.h"
 
@@ -18,7 +19,6 @@ constexpr std::size_t kTextMax = 4096;
 constexpr std::size_t kGlobMax = 256;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 bool is_name_char(char c) {
     return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
@@ -26,63 +26,14 @@ bool is_name_char(char c) {
 }
 bool is_sqlstate_char(char c) { return is_digit(c) || (c >= 'A' && c <= 'Z'); }
 
-bool is_number_up_to(std::string_view text, std::uint64_t high) {
-    const Amount amount = parse_count(text);
-    const auto* value = std::get_if<std::uint64_t>(&amount);
-    return value != nullptr && *value <= high && text.size() <= 5;
-}
-
-bool is_ipv4(std::string_view text) {
-    std::size_t parts = 0;
-    while (true) {
-        const std::size_t dot = text.find('.');
-        if (!is_number_up_to(text.substr(0, dot), 255)) return false;
-        ++parts;
-        if (dot == std::string_view::npos) return parts == 4;
-        text.remove_prefix(dot + 1);
-    }
-}
-
-/// Groups of up to four hex digits between colons; counts them. Nothing when one is malformed.
-std::optional<std::size_t> ipv6_groups(std::string_view text) {
-    if (text.empty()) return 0;
-    std::size_t groups = 0;
-    while (true) {
-        const std::size_t colon = text.find(':');
-        const std::string_view group = text.substr(0, colon);
-        if (group.empty() || group.size() > 4) return std::nullopt;
-        if (!std::all_of(group.begin(), group.end(), is_hex)) return std::nullopt;
-        ++groups;
-        if (colon == std::string_view::npos) return groups;
-        text.remove_prefix(colon + 1);
-    }
-}
-
-bool is_ipv6(std::string_view text) {
-    const std::size_t gap = text.find("::");
-    if (gap == std::string_view::npos) return ipv6_groups(text) == std::optional<std::size_t>(8);
-    const auto before = ipv6_groups(text.substr(0, gap));
-    const auto after = ipv6_groups(text.substr(gap + 2));
-    return before && after && *before + *after <= 7;
-}
-
 std::optional<Problem> malformed(std::string_view text, std::string_view what) {
     return Problem{code::kMalformed, quote(text) + " is not " + std::string(what), ""};
 }
 
 }  // namespace
 
-bool is_network(std::string_view text) {
-    const std::size_t slash = text.find('/');
-    const std::string_view host = text.substr(0, slash);
-    const bool four = is_ipv4(host);
-    if (!four && !is_ipv6(host)) return false;
-    return slash == std::string_view::npos ||
-           is_number_up_to(text.substr(slash + 1), four ? 32 : 128);
-}
-
 bool is_loopback(std::string_view host) {
-    return host == "localhost" || host == "::1" || (is_ipv4(host) && host.starts_with("127."));
+    return host == "localhost" || host == "::1" || (read_ipv4(host) && host.starts_with("127."));
 }
 
 std::variant<Address, Problem> parse_address(std::string_view text) {
@@ -90,7 +41,8 @@ std::variant<Address, Problem> parse_address(std::string_view text) {
     std::string_view host = text.substr(0, colon);
     const bool bracketed = host.size() >= 2 && host.front() == '[' && host.back() == ']';
     if (bracketed) host = host.substr(1, host.size() - 2);
-    const bool host_fits = bracketed ? is_ipv6(host) : host.find_first_of(":[] /") == host.npos;
+    const bool host_fits =
+        bracketed ? read_ipv6(host).has_value() : host.find_first_of(":[] /") == host.npos;
     if (colon == std::string_view::npos || host.empty() || !host_fits) {
         return *malformed(text, "an address such as 127.0.0.1:9432 or [::1]:9432");
     }
@@ -120,7 +72,7 @@ std::optional<Problem> judge_text(Form form, std::string_view text) {
     if (form == Form::glob && (text.size() > kGlobMax || !Glob::compile(text))) {
         return malformed(text, "a pattern of `*`, `?` and `[..]`, at most 256 bytes");
     }
-    if (form == Form::network && !is_network(text)) {
+    if (form == Form::network && !Network::parse(text)) {
         return malformed(text, "a network such as 10.0.0.0/8");
     }
     if (form == Form::sqlstate &&

@@ -17,9 +17,6 @@ namespace pgb::config {
 /// `127.0.0.1:9432`, `[::1]:9432`, `name:9432`.
 [[nodiscard]] std::variant<Address, Problem> parse_address(std::string_view text);
 
-/// `10.0.0.0/8`, `2001:db8::/32`; the bits may be left out for a single host.
-[[nodiscard]] bool is_network(std::string_view text);
-
 /// An address or name that no other machine can reach: 127.0.0.0/8, ::1, localhost. Any other name
 /// is taken for a foreign one, as what it resolves to may change.
 [[nodiscard]] bool is_loopback(std::string_view host);

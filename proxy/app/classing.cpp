@@ -26,7 +26,7 @@ void FrontendConnection::choose_workload() {
     if (told == name_) return;
     name_ = told;
     const std::string_view name = name_ == name_at_login_ ? who_->application_name : name_;
-    const std::size_t workload = server_.workload_of(*who_, name, door_);
+    const std::size_t workload = server_.workload_of(*who_, name, door_, peer_);
     if (server_.config().workloads[workload].pooling == pooling()) workload_ = workload;
 }
 

@@ -338,7 +338,7 @@ void FrontendConnection::begin_login() {
                         "database \"" + request.database + "\" does not exist");
         return;
     }
-    workload_ = server_.workload_of(request, request.application_name, door_);
+    workload_ = server_.workload_of(request, request.application_name, door_, peer_);
     group_ = database_->join(request, pooling());
     greeting_asked_ = true;
     Pool::Actions actions;

@@ -5,6 +5,7 @@
 #include "proxy/base/check.h"
 #include "proxy/io/clock.h"
 #include "proxy/io/random.h"
+#include "proxy/io/socket_address.h"
 
 namespace pgb {
 
@@ -215,11 +216,12 @@ Database* Server::database_for(std::string_view name) {
 }
 
 std::size_t Server::workload_of(const LoginRequest& request, std::string_view application_name,
-                                const DoorFacts& door) const {
+                                const DoorFacts& door, std::string_view peer) const {
     return classifier_.workload_of({.database = request.database,
                                     .user = request.user,
                                     .application_name = application_name,
-                                    .listener = door.name});
+                                    .listener = door.name,
+                                    .client = address_host(peer)});
 }
 
 FrontendConnection* Server::find_frontend(std::uint64_t id) {

@@ -88,8 +88,8 @@ public:
 
     [[nodiscard]] Database* database_for(std::string_view name);
     [[nodiscard]] std::size_t workload_of(const LoginRequest& request,
-                                          std::string_view application_name,
-                                          const DoorFacts& door) const;
+                                          std::string_view application_name, const DoorFacts& door,
+                                          std::string_view peer) const;
     [[nodiscard]] bool looks_at_application_name() const {
         return classifier_.looks_at_application_name();
     }

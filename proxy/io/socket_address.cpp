@@ -28,6 +28,13 @@ std::string address_text(const sockaddr_storage& address, socklen_t length) {
     return {};
 }
 
+std::string_view address_host(std::string_view text) {
+    if (text.starts_with('[')) return text.substr(1, text.find(']') - 1);
+    const std::size_t colon = text.find(':');
+    const bool is_address = colon != text.npos && text.substr(0, colon).find('.') != text.npos;
+    return is_address && text.front() != '/' ? text.substr(0, colon) : std::string_view();
+}
+
 std::uint16_t address_port(const sockaddr_storage& address) {
     if (address.ss_family == AF_INET) {
         return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);

@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Loaded again = load_text(print(*loaded.config, Secrets::shown), "printed", env);
     if (again.config != loaded.config) std::abort();
     const Classifier classifier(*loaded.config);
-    if (classifier.workload_of({text, text, text, text}) >= loaded.config->workloads.size()) {
+    if (classifier.workload_of({text, text, text, text, text}) >= loaded.config->workloads.size()) {
         std::abort();
     }
     return 0;

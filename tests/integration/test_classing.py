@@ -87,3 +87,24 @@ def test_how_a_session_is_pooled_was_decided_by_its_login(proxy, connect):
     session.ask(Q("begin"), Q("select 1"), ready=2)
     assert (proxy.running("kept"), proxy.running("default")) == (0, 1)
     session.query("commit")
+
+
+@pytest.mark.needs_proxy
+def test_a_client_is_matched_by_the_network_it_comes_from(module_proxy, postgres, connect):
+    proxy = module_proxy(
+        postgres,
+        {
+            "workloads": [
+                {"name": "far", "match": {"client": "10.0.0.0/8"}, "concurrency": 1},
+                {"name": "near", "match": {"client": "127.0.0.0/8"}, "concurrency": 1},
+                {"name": "default", "concurrency": 1},
+            ]
+        },
+    )
+    by_tcp, by_path = connect(proxy), connect(proxy, address=proxy.unix_address)
+    for session in (by_tcp, by_path):
+        session.ask(Q("begin"), Q("select 1"), ready=2)
+    held = [proxy.running(name) for name in ("far", "near", "default")]
+    assert held == [0, 1, 1]
+    for session in (by_tcp, by_path):
+        session.query("rollback")

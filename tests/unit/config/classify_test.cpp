@@ -109,21 +109,39 @@ TEST_CASE("classify: the first rule in file order whose conditions all hold wins
     const auto name_of = [&](const Subject& subject) {
         return loaded.config->workloads[classifier.workload_of(subject)].name;
     };
-    CHECK(name_of({"shop", "report_1", "", "app"}) == "reports");
-    CHECK(name_of({"shop", "report_1", "metabase", "batch"}) == "reports");
-    CHECK(name_of({"other", "report_1", "", "app"}) == "late");
-    CHECK(name_of({"other", "report_1", "", "batch"}) == "night");
-    CHECK(name_of({"other", "report_1", "Metabase v1", "batch"}) == "tools");
-    CHECK(name_of({"shop", "x", "", "app"}) == "default");
-    CHECK(name_of({"", "", "", ""}) == "default");
+    CHECK(name_of({"shop", "report_1", "", "app", ""}) == "reports");
+    CHECK(name_of({"shop", "report_1", "metabase", "batch", ""}) == "reports");
+    CHECK(name_of({"other", "report_1", "", "app", ""}) == "late");
+    CHECK(name_of({"other", "report_1", "", "batch", ""}) == "night");
+    CHECK(name_of({"other", "report_1", "Metabase v1", "batch", ""}) == "tools");
+    CHECK(name_of({"shop", "x", "", "app", ""}) == "default");
+    CHECK(name_of({"", "", "", "", ""}) == "default");
 }
 
 TEST_CASE("classify: a listener is matched by its exact name") {
     const Loaded loaded = load(kFile);
     REQUIRE(loaded.config.has_value());
     const Classifier classifier(*loaded.config);
-    CHECK(classifier.workload_of({"", "", "", "batch"}) == 2);
-    CHECK(classifier.workload_of({"", "", "", "batch2"}) == 4);
+    CHECK(classifier.workload_of({"", "", "", "batch", ""}) == 2);
+    CHECK(classifier.workload_of({"", "", "", "batch2", ""}) == 4);
+}
+
+TEST_CASE("classify: a client is matched by the network of its address") {
+    const Loaded loaded = load(
+        "workloads:\n"
+        "  - {name: office, match: {client: 10.1.0.0/16}, concurrency: 1}\n"
+        "  - {name: inside, match: {client: 10.0.0.0/8, user: app}, concurrency: 1}\n"
+        "  - {name: default, concurrency: 1}\n");
+    REQUIRE(loaded.config.has_value());
+    const Classifier classifier(*loaded.config);
+    const auto of = [&](std::string_view user, std::string_view client) {
+        return classifier.workload_of({"", user, "", "", client});
+    };
+    CHECK(of("app", "10.1.2.3") == 0);
+    CHECK(of("app", "10.2.2.3") == 1);
+    CHECK(of("other", "10.2.2.3") == 2);
+    CHECK(of("app", "::1") == 2);
+    CHECK(of("app", "") == 2);
 }
 
 }  // namespace pgb::config::test

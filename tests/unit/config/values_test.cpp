@@ -7,6 +7,7 @@
 
 #include "config/environment.h"
 #include "config/forms.h"
+#include "config/network.h"
 #include "config/suggest.h"
 #include "config/units.h"
 #include "tests/support/catch.h"
@@ -150,15 +151,57 @@ TEST_CASE("values: what a variable holds is not searched for variables and is no
 
 TEST_CASE("values: networks") {
     for (std::string_view good : {"10.0.0.0/8", "1.2.3.4", "::/0", "2001:db8::/32", "::1",
-                                  "fe80::1:2/64", "1:2:3:4:5:6:7:8"}) {
+                                  "fe80::1:2/64", "1:2:3:4:5:6:7:8", "::ffff:10.0.0.1/104"}) {
         INFO(good);
-        CHECK(is_network(good));
+        CHECK(Network::parse(good).has_value());
     }
-    for (std::string_view bad :
-         {"", "10.0.0/8", "10.0.0.256", "10.0.0.0/33", "::/129", "1::2::3", ":1",
-          "1:2:3:4:5:6:7:8:9", "host", "10.0.0.0/", "12345::", "1:2:3:4:5:6:7:8::"}) {
+    for (std::string_view bad : {"",
+                                 "10.0.0/8",
+                                 "10.0.0.256",
+                                 "10.0.0.0/33",
+                                 "::/129",
+                                 "1::2::3",
+                                 ":1",
+                                 "1:2:3:4:5:6:7:8:9",
+                                 "host",
+                                 "10.0.0.0/",
+                                 "12345::",
+                                 "1:2:3:4:5:6:7:8::",
+                                 "1:",
+                                 "::1:",
+                                 "10.0.0.0.1",
+                                 "10.0.0.",
+                                 "1:2:3:4:5:6:7:1.2.3.4",
+                                 "::1.2.3",
+                                 "+1.2.3.4",
+                                 "::-1",
+                                 "1.2.3.4/-1"}) {
         INFO(bad);
-        CHECK_FALSE(is_network(bad));
+        CHECK_FALSE(Network::parse(bad).has_value());
+    }
+}
+
+TEST_CASE("values: an address is in a network by the network's bits alone") {
+    const auto is_in = [](std::string_view network, std::string_view address) {
+        return Network::parse(network)->contains(address);
+    };
+    CHECK(is_in("10.0.0.0/8", "10.255.0.1"));
+    CHECK_FALSE(is_in("10.0.0.0/8", "11.0.0.1"));
+    CHECK(is_in("10.1.2.3/8", "10.9.9.9"));
+    CHECK(is_in("192.168.4.0/22", "192.168.7.255"));
+    CHECK_FALSE(is_in("192.168.4.0/22", "192.168.8.0"));
+    CHECK(is_in("1.2.3.4", "1.2.3.4"));
+    CHECK_FALSE(is_in("1.2.3.4", "1.2.3.5"));
+    CHECK(is_in("0.0.0.0/0", "9.9.9.9"));
+    CHECK_FALSE(is_in("0.0.0.0/0", "2001:db8::1"));
+    CHECK(is_in("10.0.0.0/8", "::ffff:10.0.0.1"));
+    CHECK(is_in("2001:db8::/33", "2001:db8:7fff::1"));
+    CHECK_FALSE(is_in("2001:db8::/33", "2001:db8:8000::1"));
+    CHECK(is_in("::/0", "::1"));
+    for (std::string_view none : {"", "unix", "/tmp", "10.0.0.1:5", "10.0.0"}) {
+        INFO(none);
+        CHECK_FALSE(is_in("0.0.0.0/0", none));
+        CHECK_FALSE(is_in("::/0", none));
     }
 }
 

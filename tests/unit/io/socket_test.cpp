@@ -11,6 +11,7 @@
 #include <string>
 
 #include "proxy/io/loop.h"
+#include "proxy/io/socket_address.h"
 #include "tests/support/catch.h"
 #include "tests/unit/io/loop_runner.h"
 
@@ -67,6 +68,14 @@ int option(int fd, int level, int name) {
     socklen_t length = sizeof value;
     REQUIRE(getsockopt(fd, level, name, &value, &length) == 0);
     return value;
+}
+
+TEST_CASE("an address without its port, and nothing of a Unix socket") {
+    CHECK(address_host("192.0.2.1:5000") == "192.0.2.1");
+    CHECK(address_host("[2001:db8::1]:5000") == "2001:db8::1");
+    CHECK(address_host("unix:pid=1,uid=2").empty());
+    CHECK(address_host("/tmp/a.b:c").empty());
+    CHECK(address_host("").empty());
 }
 
 }  // namespace
