@@ -37,9 +37,12 @@ void append_close_complete(std::string& out) {
 }
 void append_no_data(std::string& out) { append_empty_message(out, BackendType::no_data); }
 
-void append_parameter_description_none(std::string& out) {
+void append_parameter_description(std::string& out, std::string_view types) {
     MessageWriter writer(out);
-    writer.begin(BackendType::parameter_description).u16(0).end();
+    writer.begin(BackendType::parameter_description)
+        .u16(static_cast<std::uint16_t>(types.size() / sizeof(std::uint32_t)))
+        .bytes(types)
+        .end();
 }
 
 void append_text_row_description(std::string& out, std::initializer_list<std::string_view> names) {

@@ -15,8 +15,8 @@ void append_parse_complete(std::string& out);
 void append_bind_complete(std::string& out);
 void append_close_complete(std::string& out);
 void append_no_data(std::string& out);
-/// ParameterDescription of a statement without parameters.
-void append_parameter_description_none(std::string& out);
+/// ParameterDescription; `types` are OIDs of 4 bytes each, the most significant first.
+void append_parameter_description(std::string& out, std::string_view types);
 
 /// RowDescription of columns of type text in text format.
 void append_text_row_description(std::string& out, std::initializer_list<std::string_view> names);

@@ -329,12 +329,13 @@ bool Session::idle_describe(const Frame& frame, Outbox& out) {
     const bool of_portal = target.kind == 'P' && target.name.empty() && local_portal_;
     const bool of_statement = target.kind == 'S' && local_statement(target.name) != nullptr;
     if (target.well_formed() && (of_portal || of_statement)) {
-        if (of_statement) append_parameter_description_none(reply);
+        if (of_statement) append_parameter_description(reply, {});
         append_no_data(reply);
         out.to_frontend(reply);
         return true;
     }
     if (block_.state() == VirtualBlock::State::failed) {
+        if (describe_rowless(target, out)) return true;
         if (target.kind == 'S') {
             append_not_in_failed_block(target.name, reply);
         } else {

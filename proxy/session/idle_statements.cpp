@@ -82,6 +82,18 @@ bool Session::drop_statements(std::string_view text, std::string& reply) {
     return true;
 }
 
+// In a failed block PostgreSQL describes what has no rows.
+bool Session::describe_rowless(const TargetRequest& target, Outbox& out) {
+    if (target.kind != 'S' || !target.well_formed() || target.truncated) return false;
+    const auto types = statements_.types_if_rowless(target.name);
+    if (!types) return false;
+    std::string& reply = out.scratch();
+    append_parameter_description(reply, *types);
+    append_no_data(reply);
+    out.to_frontend(reply);
+    return true;
+}
+
 const StatementFacts* Session::local_statement(std::string_view name) const {
     const StatementFacts* facts = statements_.facts(name);
     return facts != nullptr && facts->verb != TransactionVerb::none ? facts : nullptr;

@@ -5,6 +5,13 @@
 
 namespace pgb {
 
+AcceptedParse AcceptedParse::of(std::string_view types, bool returns_rows) {
+    AcceptedParse accepted{.parameter_count = types.size() / sizeof(std::uint32_t),
+                           .returns_rows = returns_rows};
+    if (accepted.described()) accepted.types = types;
+    return accepted;
+}
+
 KnownParses::Digest KnownParses::digest(std::uint64_t origin, std::uint64_t settings,
                                         std::string_view text, std::string_view types) {
     Digest sum = std::hash<std::string_view>{}(text);
@@ -15,14 +22,18 @@ KnownParses::Digest KnownParses::digest(std::uint64_t origin, std::uint64_t sett
     return sum;
 }
 
-std::optional<std::size_t> KnownParses::parameter_count(Digest parse) const {
+std::shared_ptr<const AcceptedParse> KnownParses::find(Digest parse) const {
     if (const auto found = young_.find(parse); found != young_.end()) return found->second;
     if (const auto found = old_.find(parse); found != old_.end()) return found->second;
-    return std::nullopt;
+    return nullptr;
 }
 
-void KnownParses::add(Digest parse, std::size_t parameter_count) {
-    young_[parse] = parameter_count;
+void KnownParses::add(Digest parse, const AcceptedParse& accepted) {
+    std::shared_ptr<const AcceptedParse> known = find(parse);
+    if (known == nullptr || *known != accepted) {
+        known = std::make_shared<const AcceptedParse>(accepted);
+    }
+    young_[parse] = std::move(known);
     if (young_.size() < kGenerationMax) return;
     old_ = std::exchange(young_, {});
 }

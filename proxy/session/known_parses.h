@@ -2,11 +2,28 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <memory>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 
 namespace pgb {
+
+/// What PostgreSQL said of a statement when it accepted its Parse. Its parameters are those of the
+/// statement as long as it lives, whatever becomes of the catalogs.
+struct AcceptedParse {
+    /// A description of more parameters is not kept, only their count.
+    static constexpr std::size_t kDescribedMax = 64;
+
+    std::size_t parameter_count = 0;
+    std::string types{};  ///< 4 bytes each; without any if there are more than kDescribedMax
+    bool returns_rows = false;
+
+    /// `types` as a ParameterDescription has them.
+    [[nodiscard]] static AcceptedParse of(std::string_view types, bool returns_rows);
+    [[nodiscard]] bool described() const { return parameter_count <= kDescribedMax; }
+    bool operator==(const AcceptedParse&) const = default;
+};
 
 /// Which Parses PostgreSQL has lately accepted, so that a Parse of the same may be answered before
 /// a backend is had: it is sent ahead of the first message that needs it. Kept as digests: two that
@@ -24,16 +41,19 @@ public:
     [[nodiscard]] static Digest digest(std::uint64_t origin, std::uint64_t settings,
                                        std::string_view text, std::string_view types);
 
-    [[nodiscard]] bool has(Digest parse) const { return parameter_count(parse).has_value(); }
-    /// How many parameters the statement has; none: it is not known.
-    [[nodiscard]] std::optional<std::size_t> parameter_count(Digest parse) const;
-    void add(Digest parse, std::size_t parameter_count);
+    [[nodiscard]] bool has(Digest parse) const { return find(parse) != nullptr; }
+    /// nullptr: it is not known.
+    [[nodiscard]] std::shared_ptr<const AcceptedParse> find(Digest parse) const;
+    void add(Digest parse, const AcceptedParse& accepted);
     void forget(Digest parse);
     void forget_all();
 
 private:
-    std::unordered_map<Digest, std::size_t> young_;
-    std::unordered_map<Digest, std::size_t> old_;
+    // Shared with the statements that were taken for it.
+    using Generation = std::unordered_map<Digest, std::shared_ptr<const AcceptedParse>>;
+
+    Generation young_;
+    Generation old_;
 };
 
 }  // namespace pgb

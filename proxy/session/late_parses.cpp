@@ -3,6 +3,8 @@
 // a batch, and a program that drives many connections from one thread waits in it: if it had to wait
 // for a backend, and its own other connections hold them all, it would wait for itself.
 
+#include <utility>
+
 #include "protocol/request.h"
 #include "protocol/rows.h"
 #include "proxy/session/session.h"
@@ -68,19 +70,35 @@ bool SessionStatements::take_known(const ParseRequest& parse, std::string_view t
                                    const StatementFacts& facts) {
     if (knows(parse.name) || !has_room(parse.name, parse.text.size())) return false;
     const auto known = KnownParses::digest(origin_, settings_, parse.text, types);
-    if (!registry_.known_parses().has(known)) return false;
-    const StatementKey key{
-        .text = parse.text, .types = types, .settings = settings_, .rows = kUntriedRows};
+    std::shared_ptr<const AcceptedParse> accepted = registry_.known_parses().find(known);
+    if (accepted == nullptr) return false;
+    const StatementKey key{.text = parse.text,
+                           .types = types,
+                           .settings = settings_,
+                           .rows = kUntriedRows,
+                           .accepted = std::move(accepted)};
     names_.emplace(std::string(parse.name), &registry_.intern(key, facts));
     return true;
 }
 
-std::optional<std::size_t> SessionStatements::parameter_count(
-    const SharedStatement& statement) const {
+std::optional<std::size_t> SessionStatements::parameter_count(const SharedStatement& statement) {
     if (statement.rows == kUnknownRows) return std::nullopt;
-    if (statement.rows != kUntriedRows) return statement.types.size() / sizeof(std::uint32_t);
-    return registry_.known_parses().parameter_count(
-        KnownParses::digest(origin_, statement.settings, statement.text, statement.types));
+    if (statement.rows == kUntriedRows) return statement.accepted->parameter_count;
+    return statement.types.size() / sizeof(std::uint32_t);
+}
+
+std::optional<std::string_view> SessionStatements::types_if_rowless(
+    const SharedStatement& statement) {
+    if (statement.rows == kNoRows) return statement.types;
+    if (statement.rows != kUntriedRows || !statement.accepted->described()) return std::nullopt;
+    if (statement.accepted->returns_rows) return std::nullopt;
+    return statement.accepted->types;
+}
+
+std::optional<std::string_view> SessionStatements::types_if_rowless(std::string_view name) const {
+    const Found found = look_up(name, 0);
+    if (found.statement == nullptr) return std::nullopt;
+    return types_if_rowless(*found.statement);
 }
 
 // As a Parse of the client's: under a fresh number, and with a Describe that tells the rows.
@@ -110,7 +128,8 @@ void SessionStatements::note_parse(const PendingStatement& done) {
     if (done.replies_taken == 0 && !done.failed) return;
     const auto parse = KnownParses::digest(origin_, settings_, done.text, done.types);
     if (done.replies_taken == 2) {
-        registry_.known_parses().add(parse, shape_.types().size() / sizeof(std::uint32_t));
+        registry_.known_parses().add(parse,
+                                     AcceptedParse::of(shape_.types(), shape_.rows() != kNoRows));
     } else {
         registry_.known_parses().forget(parse);
     }

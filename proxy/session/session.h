@@ -200,6 +200,7 @@ private:
     void append_not_in_failed_block(std::string_view name, std::string& reply) const;
     void append_no_portal(std::string_view name, std::string& reply) const;
     bool idle_describe(const Frame& frame, Outbox& out);
+    bool describe_rowless(const TargetRequest& target, Outbox& out);
     bool idle_execute(const Frame& frame, Outbox& out);
     bool idle_close(const Frame& frame, Outbox& out);
     bool ask(bool pins, Outbox& out);

@@ -151,10 +151,11 @@ Passage SessionStatements::describe(const TargetRequest& describe, StatementWire
     if (wire.ledger.skipping()) return Passage::as_it_is;
     if (describe.name.empty()) return ready_unnamed(wire);
     const Found found = look_up(describe.name, wire.batch);
-    const bool likeness = !found.unsettled && found.statement != nullptr && wire.in_failed_block &&
-                          found.statement->rows == kNoRows;
-    const Prepared prepared =
-        likeness ? prepare_likeness(*found.statement, wire) : prepare(describe.name, wire);
+    std::optional<std::string_view> types;
+    if (wire.in_failed_block && !found.unsettled && found.statement != nullptr) {
+        types = types_if_rowless(*found.statement);
+    }
+    const Prepared prepared = types ? prepare_likeness(*types, wire) : prepare(describe.name, wire);
     if (prepared.passage != Passage::sent) return prepared.passage;
     std::string& message = wire.out.scratch();
     MessageWriter(message)
@@ -246,11 +247,11 @@ SessionStatements::Prepared SessionStatements::prepare_here(const SharedStatemen
 
 // In a failed block PostgreSQL still describes a statement without rows, but makes none. An empty
 // one with the same parameters may be made even there, and looks the same.
-SessionStatements::Prepared SessionStatements::prepare_likeness(const SharedStatement& statement,
+SessionStatements::Prepared SessionStatements::prepare_likeness(std::string_view types,
                                                                 StatementWire& wire) {
     if (wire.ledger.frontend_syncs() > 0) return {Passage::wait};
     const std::uint64_t number = wire.book.statements.fresh_number();
-    append_own_parse(statement_name(number), {}, statement.types, wire);
+    append_own_parse(statement_name(number), {}, types, wire);
     pending_.push(PendingKind::duplicate, wire.batch).number = number;
     return {Passage::sent, number};
 }

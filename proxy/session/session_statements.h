@@ -89,6 +89,10 @@ public:
     /// The ErrorResponse, if a Bind with so many parameters can only fail; else empty.
     [[nodiscard]] std::string wrong_count(const BindRequest& bind) const;
 
+    /// The parameter types of a statement without rows, which PostgreSQL describes even in a failed
+    /// block; else, or if they are not known, nothing. Valid as long as the name is kept.
+    [[nodiscard]] std::optional<std::string_view> types_if_rowless(std::string_view name) const;
+
     // Messages for a backend. All of a Parse must be there; of a Bind its names.
     Passage parse(const Frame& frame, const ParseRequest& parse, const StatementFacts& facts,
                   StatementWire& wire);
@@ -162,13 +166,15 @@ private:
     };
 
     [[nodiscard]] std::string_view name_of(std::uint64_t number, BackendBook& book) const;
-    [[nodiscard]] std::optional<std::size_t> parameter_count(const SharedStatement& made) const;
+    [[nodiscard]] static std::optional<std::size_t> parameter_count(const SharedStatement& made);
+    [[nodiscard]] static std::optional<std::string_view> types_if_rowless(
+        const SharedStatement& made);
     [[nodiscard]] Found look_up(std::string_view name, std::uint32_t batch) const;
     Prepared prepare(std::string_view name, StatementWire& wire);
     Prepared prepare_here(const SharedStatement& statement, StatementWire& wire);
     Prepared parse_late(std::string_view name, const SharedStatement& statement,
                         StatementWire& wire);
-    Prepared prepare_likeness(const SharedStatement& statement, StatementWire& wire);
+    Prepared prepare_likeness(std::string_view types, StatementWire& wire);
     Passage ready_unnamed(StatementWire& wire);
     Passage parse_unnamed(const Frame& frame, const StatementFacts& facts, StatementWire& wire);
     static void append_own_close(std::string& own, std::string_view name, StatementWire& wire);

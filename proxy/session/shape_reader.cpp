@@ -54,8 +54,8 @@ void ShapeReader::read_columns(std::string_view bytes) {
         at_ = 0;
         in_name_ = true;
     }
-    // Neither of the two values that mean something else.
-    rows_ = digest_ <= kUnknownRows ? kUnknownRows + 1 : digest_;
+    // None of the values that mean something else.
+    rows_ = digest_ <= kUntriedRows ? kUntriedRows + 1 : digest_;
 }
 
 void ShapeReader::mix(char byte) {

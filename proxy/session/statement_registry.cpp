@@ -25,6 +25,14 @@ StatementRegistry::~StatementRegistry() {
     while (!unused_.empty()) unused_.pop_front();
 }
 
+StatementKey StatementRegistry::key_of(const SharedStatement& statement) {
+    return {.text = statement.text,
+            .types = statement.types,
+            .settings = statement.settings,
+            .rows = statement.rows,
+            .accepted = statement.accepted};
+}
+
 std::size_t StatementRegistry::cost(const SharedStatement& statement) {
     return kOverhead + statement.text.size() + statement.types.size();
 }
@@ -38,7 +46,7 @@ SharedStatement* StatementRegistry::find(std::size_t hash, const StatementKey& k
     for (auto at = begin; at != end; ++at) {
         const SharedStatement& found = at->second;
         if (found.text == key.text && found.types == key.types && found.settings == key.settings &&
-            found.rows == key.rows) {
+            found.rows == key.rows && found.accepted == key.accepted) {
             return &at->second;
         }
     }
@@ -58,6 +66,7 @@ const SharedStatement& StatementRegistry::intern(const StatementKey& key,
         statement->types = key.types;
         statement->settings = key.settings;
         statement->rows = key.rows;
+        statement->accepted = key.accepted;
         statement->facts = facts;
         used_memory_ += cost(*statement);
     } else if (statement->users == 0) {
@@ -71,9 +80,8 @@ const SharedStatement& StatementRegistry::intern(const StatementKey& key,
 }
 
 void StatementRegistry::release(const SharedStatement& statement) {
-    SharedStatement* found =
-        find(digest({statement.text, statement.types, statement.settings, statement.rows}),
-             {statement.text, statement.types, statement.settings, statement.rows});
+    const StatementKey key = key_of(statement);
+    SharedStatement* found = find(digest(key), key);
     PGB_CHECK(found == &statement && found->users > 0);
     if (--found->users > 0) return;
     used_memory_ -= cost(*found);
@@ -86,8 +94,7 @@ void StatementRegistry::make_room() {
     while (memory() > limits_.memory_max && !unused_.empty()) {
         SharedStatement& oldest = unused_.pop_front();
         unused_memory_ -= cost(oldest);
-        const auto [begin, end] = statements_.equal_range(
-            digest({oldest.text, oldest.types, oldest.settings, oldest.rows}));
+        const auto [begin, end] = statements_.equal_range(digest(key_of(oldest)));
         for (auto at = begin; at != end; ++at) {
             if (&at->second != &oldest) continue;
             statements_.erase(at);

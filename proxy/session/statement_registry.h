@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -37,6 +38,8 @@ struct StatementKey {
     /// Of the settings that a plan depends on (search_path and its kin).
     std::uint64_t settings = 0;
     RowShape rows = kUnknownRows;
+    /// With kUntriedRows: what was said of the Parse that it was taken for.
+    std::shared_ptr<const AcceptedParse> accepted{};
 };
 
 struct UnusedStatements;
@@ -47,6 +50,7 @@ struct SharedStatement : ListHook<UnusedStatements> {
     std::string types;
     std::uint64_t settings = 0;
     RowShape rows = kUnknownRows;
+    std::shared_ptr<const AcceptedParse> accepted;
     StatementFacts facts;
     std::size_t users = 0;
 };
@@ -86,6 +90,7 @@ public:
     [[nodiscard]] std::uint64_t evicted_count() const { return evicted_count_; }
 
 private:
+    static StatementKey key_of(const SharedStatement& statement);
     static std::size_t cost(const SharedStatement& statement);
     SharedStatement* find(std::size_t hash, const StatementKey& key);
     void make_room();

@@ -11,6 +11,7 @@ from support.oracle import Z, case, compare, ready, upto
 
 X7 = "select 7 as seven"
 TABLE = "create table if not exists wide (a int); truncate wide; insert into wide values (1)"
+DELETE = "delete from pg_description where objoid = $1 and false"
 
 
 def run(name="", params=()):
@@ -56,6 +57,18 @@ NAMED = [
     case("wrong parameters of what was parsed alone", P("select $1::int", "a") + S, Z, Q("begin"), Z,
          P("select $1::int", "b") + S, Z, Q("select 1/0"), Z, run("b"), Z, run("b", (1,)), Z,
          Q("rollback"), Z, run("b"), Z, run("b", (1,)), Z),
+    case("described without rows in a failed block", P(DELETE, "a") + S, Z,
+         P("deallocate all", "d") + S, Z, P("begin", "t") + S, Z, Q("begin"), Z, P("begin", "t") + S, Z,
+         D("S", "a") + D("S", "d") + D("S", "t") + S, Z, D("S", "nope") + S, Z, run("a"), Z,
+         Q("rollback"), Z, run("a", ("3",)), Z),
+    case("the same of what was parsed alone", P(DELETE, "a") + P(X7, "t") + S, Z,
+         P(DELETE, "b") + S, Z, P(X7, "c") + S, Z, Q("begin"), Z, P("begin", "t") + S, Z,
+         D("S", "b") + S, Z, D("S", "c") + S, Z, Q("rollback"), Z, Q("begin"), Z, Q("select 1/0"), Z,
+         D("S", "b") + S, Z, D("S", "c") + S, Z, Q("rollback"), Z, run("b", ("3",)), Z),
+    case("parameters are what they were, whatever was made or failed since", P("select $1::int", "a") + S,
+         Z, P("select $1::int", "b") + S, Z, Q("create temp table made ()"), Z, Q("begin"), Z,
+         Q("select 1/0"), Z, run("b", ("1",)), Z, run("b"), Z, Q("rollback"), Z, Q("begin"), Z,
+         P("begin", "a") + S, Z, run("b"), Z, Q("rollback"), Z),
     case("no portal in a failed block", P("select 1", "a") + S, Z, Q("begin"), Z, P("begin", "a") + S, Z,
          D("P", "q") + S, Z, E(0, "q") + S, Z, C("P", "q") + S, Z, Q("rollback"), Z),
     case("bind in a failed block", P(X7, "a") + S, Z, Q("begin"), Z, Q("select 1/0"), Z, run("a"),

@@ -276,25 +276,8 @@ void Client::act_odd() {
             sync();
             return;
         }
-        case 2: {
-            const std::string name = "n" + std::to_string(names_++);
-            begin_unit("named", "12DC");
-            parse(name, "select 's" + std::to_string(session_) + "u0n0'");
-            bind(name);
-            message('E', std::string("\0\0\0\0\0", 5));
-            units_.back().strict = true;
-            sync();
-            return close_transaction_unit();
-        }
-        case 3: {
-            if (names_ == 0) return;
-            const std::string name =
-                "n" + std::to_string(dice_.below(static_cast<std::uint32_t>(names_)));
-            begin_unit("close named", "3");
-            message('C', "S" + name + std::string(1, '\0'));
-            sync();
-            return close_transaction_unit();
-        }
+        case 2:
+        case 3: return act_named();
         default:
             if (unnamed_known_) {
                 begin_unit("bind the unnamed again", "2DC");
@@ -342,6 +325,7 @@ void Client::act_state() {
             begin_unit("discard all", "C");
             units_.back().sets = "none";
             names_ = 0;
+            known_.clear();
             unnamed_known_ = false;
             return query("discard all");
     }

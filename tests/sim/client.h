@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +51,8 @@ private:
         int ready_max = 1;
         bool strict = true;  ///< the replies are exactly `expected`, or a beginning of it and E
         std::string insert;  ///< its one INSERT, stored for certain if the answer says so
+        std::string makes;   ///< the name of the statement that its Parse makes
+        std::string needs;   ///< the name of a statement that the session has
         std::string sets;    ///< what application_name is when it succeeds: a tag, or "none"
         bool commits_block = false;
         int block = 0;
@@ -74,12 +77,14 @@ private:
     void act_batch();
     void act_block();
     void act_odd();
+    void act_named();
     void act_state();
     void act_copy();
     void continue_copy();
     void on_message(char type, std::string_view body);
     void on_ready();
     void check_unit(const Unit& unit);
+    void note_name(const Unit& unit, std::size_t number);
     void check_row(std::string_view body);
     void check_setting(const Unit& unit, const std::string& shown);
     [[nodiscard]] std::size_t head() const;
@@ -107,6 +112,11 @@ private:
     int ready_seen_ = 0;
     int next_tag_ = 1;  // u0n0 stands for a statement that any later unit may run
     int names_ = 0;
+    struct Name {
+        std::size_t unit;  ///< whose Parse makes it
+        bool made;         ///< it was answered, and nothing that drops it was sent
+    };
+    std::map<std::string, Name> known_;
     bool unnamed_known_ = false;
     bool in_block_ = false;
     int block_ = 0;

@@ -66,6 +66,10 @@ void Client::on_message(char type, std::string_view body) {
         }
     }
     const std::size_t at = head();
+    if (type == 'E' && at < units_.size() && !units_[at].needs.empty() &&
+        parse_error(body)->sqlstate == "26000") {
+        return books_.complain("statement " + units_[at].needs + " is lost: " + describe());
+    }
     if (at == units_.size()) {
         return books_.complain(std::string("a reply to nothing, ") + type + ": " + describe());
     }
@@ -108,6 +112,7 @@ void Client::on_ready() {
     const std::size_t at = head();
     Unit& unit = units_[at];
     ++ready_seen_;
+    note_name(unit, at);
     if (unit.strict) check_unit(unit);
     if (&unit == &units_.back() && copy_ == Copy::awaits_go) copy_ = Copy::none;
     if (&unit == &units_.back() && copy_ == Copy::sending && !copy_extended_) {

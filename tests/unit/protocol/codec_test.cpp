@@ -105,7 +105,11 @@ TEST_CASE("rows: local answers have the bytes that PostgreSQL sends") {
     CHECK(bytes_of(append_close_complete) == "3\0\0\0\4"_bytes);
     CHECK(bytes_of(append_no_data) == "n\0\0\0\4"_bytes);
     CHECK(bytes_of(append_empty_query_response) == "I\0\0\0\4"_bytes);
-    CHECK(bytes_of(append_parameter_description_none) == "t\0\0\0\6\0\0"_bytes);
+    CHECK(bytes_of([](std::string& out) { append_parameter_description(out, {}); }) ==
+          "t\0\0\0\6\0\0"_bytes);
+    CHECK(bytes_of([](std::string& out) {
+              append_parameter_description(out, "\0\0\0\x17\0\0\0\x19"_bytes);
+          }) == message('t', "\0\2\0\0\0\x17\0\0\0\x19"_bytes));
     CHECK(bytes_of([](std::string& out) { append_command_complete(out, "BEGIN"); }) ==
           "C\0\0\0\nBEGIN\0"_bytes);
     CHECK(bytes_of([](std::string& out) { append_text_row_description(out, {"a"}); }) ==

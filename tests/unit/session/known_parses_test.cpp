@@ -16,11 +16,12 @@ TEST_CASE("known parses: the same text of another origin, setting or type is ano
 
 TEST_CASE("known parses: what is forgotten is not known, in whichever generation it was") {
     KnownParses known;
-    known.add(7, 2);
+    known.add(7, AcceptedParse::of("abcdefgh", true));
     for (KnownParses::Digest other = 1000; other < 1000 + KnownParses::kGenerationMax; ++other) {
-        known.add(other, 0);
+        known.add(other, {});
     }
-    CHECK(known.parameter_count(7) == 2);
+    REQUIRE(known.has(7));
+    CHECK(*known.find(7) == AcceptedParse{2, "abcdefgh", true});
     known.forget(7);
     CHECK_FALSE(known.has(7));
     CHECK(known.has(1000));
@@ -28,13 +29,23 @@ TEST_CASE("known parses: what is forgotten is not known, in whichever generation
     CHECK_FALSE(known.has(1000));
 }
 
+TEST_CASE("known parses: of too many parameters no type is kept, but their count is") {
+    const std::string most(4 * AcceptedParse::kDescribedMax, 'x');
+    CHECK(AcceptedParse::of(most, false).described());
+    CHECK(AcceptedParse::of(most, false).types == most);
+    const AcceptedParse more = AcceptedParse::of(most + "abcd", false);
+    CHECK_FALSE(more.described());
+    CHECK(more.types.empty());
+    CHECK(more.parameter_count == AcceptedParse::kDescribedMax + 1);
+}
+
 TEST_CASE("known parses: never more than two generations, and what is confirmed again stays") {
     KnownParses known;
     std::size_t kept = 0;
     const KnownParses::Digest last = 10 * KnownParses::kGenerationMax;
     for (KnownParses::Digest parse = 0; parse < last; ++parse) {
-        known.add(parse, 0);
-        if (parse % 100 == 0) known.add(last, 3);
+        known.add(parse, {});
+        if (parse % 100 == 0) known.add(last, {});
     }
     for (KnownParses::Digest parse = 0; parse <= last; ++parse) kept += known.has(parse) ? 1U : 0U;
     CHECK(kept <= 2 * KnownParses::kGenerationMax);

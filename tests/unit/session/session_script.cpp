@@ -223,7 +223,7 @@ void SessionScript::backend(const std::vector<std::string>& words) {
             case 'T': append_text_row_description(replies_, {"a"}); break;
             case 'U': append_text_row_description(replies_, {"a", "b"}); break;
             case 'D': append_text_row(replies_, {"1"}); break;
-            case 't': append_parameter_description_none(replies_); break;
+            case 't': append_parameter_description(replies_, {}); break;
             case 'G':
             case 'H': append_message(replies_, word[0], std::string("\0\0\0", 3)); break;
             case '+':

@@ -25,6 +25,25 @@ TEST_CASE("statement registry: equal keys are one statement, and any difference 
     CHECK(registry.size() == 5);
 }
 
+TEST_CASE("statement registry: what was said of an untried statement is part of it") {
+    StatementRegistry registry;
+    const auto accept = [](std::string_view types) {
+        return std::make_shared<const AcceptedParse>(AcceptedParse::of(types, false));
+    };
+    StatementKey key{.text = "x", .types = {}, .settings = 0, .rows = kUntriedRows};
+    key.accepted = accept("abcd");
+    const SharedStatement& one = registry.intern(key, {});
+    CHECK(&registry.intern(key, {}) == &one);
+    key.accepted = accept("efgh");
+    const SharedStatement& other = registry.intern(key, {});
+    CHECK(other.id != one.id);
+    CHECK(one.accepted->types == "abcd");
+    registry.release(other);
+    registry.release(one);
+    registry.release(one);
+    CHECK(registry.size() == 2);
+}
+
 TEST_CASE("statement registry: what nobody uses stays until room is needed, oldest out first") {
     StatementRegistry registry({.session_max = 10, .backend_max = 10, .memory_max = 1000});
     const StatementId first = intern(registry, "select 1").id;
