@@ -42,6 +42,7 @@ void Session::settle(const Turn& turn, Outbox& out) {
         lease_.unpins = 0;
     }
     if (own_work_ == OwnWork::barrier) ledger_.clear_uncertain();
+    if (own_work_ == OwnWork::probe) ledger_.clear_ended_without_sync();
     std::string& own = out.scratch();
     if (status_ != TransactionStatus::idle) {
         append_rollback(own, ledger_);
@@ -55,6 +56,9 @@ void Session::settle(const Turn& turn, Outbox& out) {
     } else if (ledger_.uncertain()) {
         append_barrier(own, ledger_);
         own_work_ = OwnWork::barrier;
+    } else if (ledger_.ended_without_sync() && !is_resident()) {
+        append_probe(own, ledger_);
+        own_work_ = OwnWork::probe;
     } else if ((pins_ & kPinLock) != 0 && lease_.locks_changed) {
         append_lock_question(own, ledger_);
         own_work_ = OwnWork::ask_locks;
@@ -194,8 +198,8 @@ void Session::wind_down(const Turn& turn, Outbox& out) {
 void Session::await_or_cancel(const Turn& turn, Outbox& out) {
     if (turn.now < deadline_ || lease_.commit_sent) return;
     const bool cleaning = own_work_ == OwnWork::rollback || own_work_ == OwnWork::barrier ||
-                          own_work_ == OwnWork::discard || own_work_ == OwnWork::prepare ||
-                          own_work_ == OwnWork::ask_locks;
+                          own_work_ == OwnWork::probe || own_work_ == OwnWork::discard ||
+                          own_work_ == OwnWork::prepare || own_work_ == OwnWork::ask_locks;
     if (cleaning) {
         // settle() set the deadline: a cleaning that does not answer is not waited for.
         give_up_backend(Decision::close_backend, out);
