@@ -43,6 +43,8 @@ void Session::settle(const Turn& turn, Outbox& out) {
     }
     if (own_work_ == OwnWork::barrier) ledger_.clear_uncertain();
     if (own_work_ == OwnWork::probe) ledger_.clear_ended_without_sync();
+    // Who keeps its backend meets there what it would meet without the proxy.
+    const bool is_given_back = (pins_ & ~kPinUnnamedStatement) == 0 && !lease_.unnamed_unbound;
     std::string& own = out.scratch();
     if (status_ != TransactionStatus::idle) {
         append_rollback(own, ledger_);
@@ -56,9 +58,6 @@ void Session::settle(const Turn& turn, Outbox& out) {
     } else if (ledger_.uncertain()) {
         append_barrier(own, ledger_);
         own_work_ = OwnWork::barrier;
-    } else if (ledger_.ended_without_sync() && !is_resident()) {
-        append_probe(own, ledger_);
-        own_work_ = OwnWork::probe;
     } else if ((pins_ & kPinLock) != 0 && lease_.locks_changed) {
         append_lock_question(own, ledger_);
         own_work_ = OwnWork::ask_locks;
@@ -66,8 +65,10 @@ void Session::settle(const Turn& turn, Outbox& out) {
     } else if (lease_.unnamed_unbound && !pin_reserved_ && state_ == SessionState::settling) {
         out.decide(Decision::ask_pin);
         return;
-    } else if (lease_.reset_needed && (pins_ & ~kPinUnnamedStatement) == 0 &&
-               !lease_.unnamed_unbound) {
+    } else if (ledger_.ended_without_sync() && is_given_back) {
+        append_probe(own, ledger_);
+        own_work_ = OwnWork::probe;
+    } else if (lease_.reset_needed && is_given_back) {
         append_discard_all(own, ledger_);
         own_work_ = OwnWork::discard;
         lease_.reset_needed = false;
