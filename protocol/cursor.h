@@ -39,14 +39,14 @@ private:
         return !failed_;
     }
     // In network order.
-    template <std::size_t kSize>
+    template <std::size_t Size>
     std::uint32_t number() {
-        if (!can_take(kSize)) return 0;
+        if (!can_take(Size)) return 0;
         std::uint32_t value = 0;
-        for (std::size_t i = 0; i < kSize; ++i) {
+        for (std::size_t i = 0; i < Size; ++i) {
             value = value << 8 | static_cast<unsigned char>(rest_[i]);
         }
-        rest_.remove_prefix(kSize);
+        rest_.remove_prefix(Size);
         return value;
     }
 

@@ -121,6 +121,11 @@ void append_barrier(std::string& out, ReplyLedger& ledger) {
     append_sync(out, ledger);
 }
 
+void append_probe(std::string& out, ReplyLedger& ledger) {
+    append_parse(out, ledger, kBarrierStatement, {});
+    append_barrier(out, ledger);
+}
+
 void append_parse(std::string& out, ReplyLedger& ledger, std::string_view name,
                   std::string_view text) {
     MessageWriter(out).begin(FrontendType::parse).cstring(name).cstring(text).u16(0).end();

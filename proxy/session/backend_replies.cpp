@@ -210,6 +210,7 @@ void Session::own_error(const Turn& turn, Outbox& out) {
             return;
         case OwnWork::rollback:
         case OwnWork::barrier:
+        case OwnWork::probe:
         case OwnWork::discard:
             // A backend that can't be cleaned is never lent again.
             give_up_unclean(turn, out);

@@ -79,7 +79,7 @@ void ReplyLedger::owe(Owed what, Origin origin, Note note) {
             return;
         }
         skipping_ = false;
-        unsynced_ = false;
+        unsynced_ = frontend_unsynced_ = false;
         row_.push(pack(what, origin, note));
         return;
     }
@@ -97,6 +97,9 @@ void ReplyLedger::owe(Owed what, Origin origin, Note note) {
     // A Query or FunctionCall ends the batch before it as a Sync would, unless an error in the
     // batch makes the server throw it away.
     unsynced_ = is_extended(what);
+    // The proxy's own BEGIN needs no Sync: the end of its block leaves the server well.
+    ended_without_sync_ = ended_without_sync_ || (frontend_unsynced_ && !unsynced_);
+    frontend_unsynced_ = unsynced_ && (frontend_unsynced_ || origin == Origin::frontend);
     row_.push(pack(what, origin, note));
 }
 
@@ -131,6 +134,7 @@ void ReplyLedger::clear() {
     noted_ = {};
     eaten_ = uncertain_ = 0;
     skipping_ = copying_in_ = unsynced_ = error_told_ = false;
+    frontend_unsynced_ = ended_without_sync_ = false;
 }
 
 void ReplyLedger::pop() {

@@ -112,6 +112,9 @@ public:
     /// The server reads COPY data and its end was not sent.
     [[nodiscard]] bool copying_in() const { return copying_in_; }
     [[nodiscard]] bool uncertain() const { return uncertain_ > 0; }
+    /// A Query or FunctionCall was sent in the place of a Sync behind a batch of the frontend's.
+    /// PostgreSQL 18 may then fail a later statement (XX000) that is not to blame.
+    [[nodiscard]] bool ended_without_sync() const { return ended_without_sync_; }
     /// The server throws away what it is sent, up to a Sync that was not sent yet.
     [[nodiscard]] bool skipping() const { return skipping_; }
     /// The next reply answers a message of the proxy's own that is not noted.
@@ -130,6 +133,8 @@ public:
     void adopt_sync();
     /// The barrier came back: every Sync before it was answered or eaten.
     void clear_uncertain() { uncertain_ = 0; }
+    /// A batch of the proxy's own has shown that the server is well.
+    void clear_ended_without_sync() { ended_without_sync_ = false; }
     /// The backend has gone, or is new.
     void clear();
 
@@ -156,6 +161,8 @@ private:
     bool skipping_ = false;
     bool copying_in_ = false;
     bool unsynced_ = false;
+    bool frontend_unsynced_ = false;  // the same, of the frontend's messages only
+    bool ended_without_sync_ = false;
     bool error_told_ = false;
 };
 

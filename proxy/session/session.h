@@ -185,6 +185,7 @@ private:
         batch_abort,
         rollback,
         barrier,
+        probe,
         discard,
         prepare,
         ask_locks

@@ -42,6 +42,9 @@ void Session::settle(const Turn& turn, Outbox& out) {
         lease_.unpins = 0;
     }
     if (own_work_ == OwnWork::barrier) ledger_.clear_uncertain();
+    if (own_work_ == OwnWork::probe) ledger_.clear_ended_without_sync();
+    // Who keeps its backend meets there what it would meet without the proxy.
+    const bool is_given_back = (pins_ & ~kPinUnnamedStatement) == 0 && !lease_.unnamed_unbound;
     std::string& own = out.scratch();
     if (status_ != TransactionStatus::idle) {
         append_rollback(own, ledger_);
@@ -62,8 +65,10 @@ void Session::settle(const Turn& turn, Outbox& out) {
     } else if (lease_.unnamed_unbound && !pin_reserved_ && state_ == SessionState::settling) {
         out.decide(Decision::ask_pin);
         return;
-    } else if (lease_.reset_needed && (pins_ & ~kPinUnnamedStatement) == 0 &&
-               !lease_.unnamed_unbound) {
+    } else if (ledger_.ended_without_sync() && is_given_back) {
+        append_probe(own, ledger_);
+        own_work_ = OwnWork::probe;
+    } else if (lease_.reset_needed && is_given_back) {
         append_discard_all(own, ledger_);
         own_work_ = OwnWork::discard;
         lease_.reset_needed = false;
@@ -194,8 +199,8 @@ void Session::wind_down(const Turn& turn, Outbox& out) {
 void Session::await_or_cancel(const Turn& turn, Outbox& out) {
     if (turn.now < deadline_ || lease_.commit_sent) return;
     const bool cleaning = own_work_ == OwnWork::rollback || own_work_ == OwnWork::barrier ||
-                          own_work_ == OwnWork::discard || own_work_ == OwnWork::prepare ||
-                          own_work_ == OwnWork::ask_locks;
+                          own_work_ == OwnWork::probe || own_work_ == OwnWork::discard ||
+                          own_work_ == OwnWork::prepare || own_work_ == OwnWork::ask_locks;
     if (cleaning) {
         // settle() set the deadline: a cleaning that does not answer is not waited for.
         give_up_backend(Decision::close_backend, out);
