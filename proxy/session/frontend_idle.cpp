@@ -4,6 +4,7 @@
 #include "protocol/request.h"
 #include "protocol/rows.h"
 #include "protocol/sqlstate.h"
+#include "proxy/session/own_warnings.h"
 #include "proxy/session/session.h"
 #include "proxy/session/statement_errors.h"
 
@@ -224,7 +225,8 @@ bool Session::idle_query(const Frame& frame, Outbox& out) {
         const TransactionVerb first = first_verb(query.text);
         if (first == TransactionVerb::rollback || first == TransactionVerb::abort_) block_.leave();
     }
-    if (block_.execute(statement, query.text, reply) != VirtualBlock::Outcome::needs_backend) {
+    if (block_.execute(statement, query.text, warnings_for(settings_), reply) !=
+        VirtualBlock::Outcome::needs_backend) {
         forget_untold_error();
         answer(reply, out);
         return true;
@@ -353,7 +355,8 @@ bool Session::idle_execute(const Frame& frame, Outbox& out) {
     if (execute.well_formed() && execute.portal.empty() && local_portal_) {
         // Only a savepoint's text is kept, to be repeated to the backend.
         const std::string text = "SAVEPOINT " + local_portal_->name;
-        const auto outcome = block_.execute(local_portal_->view(), text, reply);
+        const auto outcome =
+            block_.execute(local_portal_->view(), text, warnings_for(settings_), reply);
         local_portal_.reset();
         forget_untold_error();
         if (outcome == VirtualBlock::Outcome::answered) {

@@ -20,13 +20,13 @@ SettingsBook::Entry SettingsBook::front(std::string_view rest) {
     return entry;
 }
 
-bool SettingsBook::has(std::string_view name) const {
+std::string_view SettingsBook::text_of(std::string_view name) const {
     for (std::string_view rest = packed_; !rest.empty();) {
         const Entry entry = front(rest);
-        if (entry.name == name) return true;
+        if (entry.name == name) return entry.text;
         rest.remove_prefix(entry.size);
     }
-    return false;
+    return {};
 }
 
 bool SettingsBook::has_other_bytes() const {

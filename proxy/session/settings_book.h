@@ -31,7 +31,9 @@ public:
     [[nodiscard]] bool apply(const SettingChange& change);
 
     [[nodiscard]] bool empty() const { return packed_.empty(); }
-    [[nodiscard]] bool has(std::string_view name) const;
+    [[nodiscard]] bool has(std::string_view name) const { return !text_of(name).empty(); }
+    /// The statement that gave `name` its value; empty when none did. Valid until the next change.
+    [[nodiscard]] std::string_view text_of(std::string_view name) const;
     bool operator==(const SettingsBook& other) const = default;
     /// 0 for an empty book; equal books have equal fingerprints. Not proof against an adversary.
     [[nodiscard]] std::uint64_t fingerprint() const;

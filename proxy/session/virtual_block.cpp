@@ -67,22 +67,23 @@ bool VirtualBlock::is_local(const TransactionStatement& statement, std::string_v
 }
 
 VirtualBlock::Outcome VirtualBlock::execute(const TransactionStatement& statement,
-                                            std::string_view text, std::string& out) {
+                                            std::string_view text, Warnings warnings,
+                                            std::string& out) {
     if (!is_local(statement, text)) return Outcome::needs_backend;
     if (statement.verb == TransactionVerb::empty) {
         append_empty_query_response(out);
         return Outcome::answered;
     }
     switch (state_) {
-        case State::none: return execute_outside(statement, out);
-        case State::open: return execute_open(statement, text, out);
+        case State::none: return execute_outside(statement, warnings, out);
+        case State::open: return execute_open(statement, text, warnings, out);
         case State::failed: return execute_failed(statement, out);
     }
     return Outcome::needs_backend;
 }
 
 VirtualBlock::Outcome VirtualBlock::execute_outside(const TransactionStatement& statement,
-                                                    std::string& out) {
+                                                    Warnings warnings, std::string& out) {
     if (chains(statement.verb)) {
         append_error(out,
                      {.sqlstate = sqlstate::kNoActiveSqlTransaction,
@@ -94,7 +95,7 @@ VirtualBlock::Outcome VirtualBlock::execute_outside(const TransactionStatement& 
     }
     if (begins_block(statement.verb)) {
         open(statement.modes);
-    } else {
+    } else if (warnings == Warnings::told) {
         append_warning(out, sqlstate::kNoActiveSqlTransaction,
                        "there is no transaction in progress");
     }
@@ -103,10 +104,13 @@ VirtualBlock::Outcome VirtualBlock::execute_outside(const TransactionStatement& 
 }
 
 VirtualBlock::Outcome VirtualBlock::execute_open(const TransactionStatement& statement,
-                                                 std::string_view text, std::string& out) {
+                                                 std::string_view text, Warnings warnings,
+                                                 std::string& out) {
     if (begins_block(statement.verb)) {
-        append_warning(out, sqlstate::kActiveSqlTransaction,
-                       "there is already a transaction in progress");
+        if (warnings == Warnings::told) {
+            append_warning(out, sqlstate::kActiveSqlTransaction,
+                           "there is already a transaction in progress");
+        }
         merge(statement.modes);
     } else if (statement.verb == TransactionVerb::set_transaction) {
         merge(statement.modes);

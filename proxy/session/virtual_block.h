@@ -34,6 +34,9 @@ public:
         needs_backend,  ///< Nothing was appended.
     };
 
+    /// Whether PostgreSQL would tell this session its warnings.
+    enum class Warnings : std::uint8_t { told, muted };
+
     [[nodiscard]] State state() const { return state_; }
     [[nodiscard]] TransactionStatus status() const;
     [[nodiscard]] TransactionModes modes() const { return modes_; }
@@ -44,7 +47,8 @@ public:
     [[nodiscard]] bool is_local(const TransactionStatement& statement, std::string_view text) const;
 
     /// Does what PostgreSQL would do for the statement in this state.
-    Outcome execute(const TransactionStatement& statement, std::string_view text, std::string& out);
+    Outcome execute(const TransactionStatement& statement, std::string_view text, Warnings warnings,
+                    std::string& out);
 
     /// A block that was open, or that never got to be, has failed.
     void fail();
@@ -52,9 +56,10 @@ public:
     void leave();
 
 private:
-    Outcome execute_outside(const TransactionStatement& statement, std::string& out);
+    Outcome execute_outside(const TransactionStatement& statement, Warnings warnings,
+                            std::string& out);
     Outcome execute_open(const TransactionStatement& statement, std::string_view text,
-                         std::string& out);
+                         Warnings warnings, std::string& out);
     Outcome execute_failed(const TransactionStatement& statement, std::string& out);
     void open(const TransactionModes& modes);
     void merge(const TransactionModes& modes);

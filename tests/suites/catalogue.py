@@ -100,6 +100,11 @@ class PostgresqlSuite(Suite):
 class Regression(PostgresqlSuite):
     name = "regression"
 
+    def before(self, postgres):
+        # One that is left behind keeps the database from being dropped.
+        for database, name in postgres.sql("select database, gid from pg_prepared_xacts"):
+            postgres.sql(f"rollback prepared '{name}'", database)
+
     def run(self, source, port, output):
         few = ("--max-concurrent-tests=20", "--max-connections=20")
         return self.regress("pg_regress", "parallel_schedule", source, port, output, few)
@@ -220,4 +225,63 @@ class LibPq(Suite):
         return {name: word == "PASS" for word, name in verdict.findall(text)}
 
 
-ALL = {suite.name: suite for suite in (Pipelines(), Isolation(), Regression(), LibPq(), Django())}
+ACTIVE_RECORD_CONFIG = """
+default_connection: postgresql
+connections:
+  postgresql:
+    arunit: &place
+      min_messages: warning
+      host: 127.0.0.1
+      port: <%= ENV["SUITE_PORT"] %>
+      username: postgres
+    arunit2: *place
+    arunit_without_prepared_statements:
+      <<: *place
+      prepared_statements: false
+"""
+
+# The order of the tests is fixed, the runner's own arguments stand behind the files.
+ACTIVE_RECORD_RUNNER = """
+gem "minitest", "~> 5.15"
+Dir["test/cases/adapters/postgresql/**/*_test.rb"].sort.each { |file| require "./#{file}" }
+ARGV.replace(["-v", "--seed", "1"])
+"""
+
+
+class ActiveRecord(Suite):
+    """Its cases for PostgreSQL."""
+
+    name = "activerecord"
+
+    def prepare(self, folder):
+        source = sources.unpack("rails", folder) / "activerecord"
+        (source / "suite.yml").write_text(ACTIVE_RECORD_CONFIG)
+        return source
+
+    def before(self, postgres):
+        for name in ("activerecord_unittest", "activerecord_unittest2"):
+            postgres.sql(f"drop database if exists {name} with (force)")
+            postgres.sql(f"create database {name}")
+
+    def run(self, source, port, output):
+        folders = [f"-I{path}" for path in ("test", "lib", "../activesupport/lib", "../activemodel/lib")]
+        text = output_of(
+            ["ruby", "-W1", *folders, "-e", ACTIVE_RECORD_RUNNER],
+            source,
+            {
+                "ARCONN": "postgresql",
+                "ARCONFIG": str(source / "suite.yml"),
+                "SUITE_PORT": str(port),
+                "PGHOST": "127.0.0.1",
+                "PGPORT": str(port),
+                "PGUSER": "postgres",
+            },
+        )
+        (output / "log").write_text(text)
+        # A warning may stand between a test's name and its verdict.
+        verdict = re.compile(r"^(\w[\w:]*#test_\S+) = (?:.*\n)*?.*?\d+\.\d+ s = ([.FES])$", re.MULTILINE)
+        return {name: mark == "." for name, mark in verdict.findall(text) if mark != "S"}
+
+
+PARTS = (Pipelines(), Isolation(), Regression(), LibPq(), Django(), ActiveRecord())
+ALL = {suite.name: suite for suite in PARTS}

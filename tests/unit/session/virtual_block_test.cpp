@@ -46,13 +46,14 @@ const std::string kInBlock = "N WARNING 25001 there is already a transaction in 
 struct Block {
     VirtualBlock block;
     Outcome outcome = Outcome::needs_backend;
+    VirtualBlock::Warnings warnings = VirtualBlock::Warnings::told;
 
     /// What the frontend reads; empty when the statement needs a backend.
     std::string run(const std::string& text) {
         const TransactionStatement statement = parse_transaction_statement(text);
         const bool local = block.is_local(statement, text);
         std::string out;
-        outcome = block.execute(statement, text, out);
+        outcome = block.execute(statement, text, warnings, out);
         CHECK(local == (outcome != Outcome::needs_backend));
         CHECK(out.empty() == (outcome == Outcome::needs_backend));
         return readable(out);
