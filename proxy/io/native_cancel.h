@@ -12,7 +12,7 @@ namespace pgb {
 class NativeCancel final : public CancelErrand {
 public:
     NativeCancel(Loop& loop, std::unique_ptr<pg_cancel, FreeNativeCancel> cancel, End end);
-    virtual ~NativeCancel();
+    ~NativeCancel() override;
 
     void start() override;
     [[nodiscard]] bool may_have_arrived() const override { return true; }

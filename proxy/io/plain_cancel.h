@@ -18,7 +18,7 @@ namespace pgb {
 class PlainCancel final : public CancelErrand, public SocketEvents {
 public:
     PlainCancel(Loop& loop, const CancelTarget& target, End end);
-    virtual ~PlainCancel() = default;
+    ~PlainCancel() override = default;
 
     void start() override;
     [[nodiscard]] bool may_have_arrived() const override { return is_sent_; }

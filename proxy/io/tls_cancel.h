@@ -30,7 +30,7 @@ class TlsCancel final : public CancelErrand, public SocketEvents {
 public:
     /// Needs target.tls.
     TlsCancel(Loop& loop, const CancelTarget& target, End end);
-    virtual ~TlsCancel();
+    ~TlsCancel() override;
 
     void start() override;
     [[nodiscard]] bool may_have_arrived() const override { return is_sent_; }
