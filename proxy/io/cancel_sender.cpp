@@ -79,7 +79,7 @@ void CancelSender::Flight::on_timer() {
                                     : "no place in time";
     }
     errand_.reset();
-    sender_.finish(*this, outcome_, std::move(why_));
+    sender_.finish(*this, outcome_, why_);
 }
 
 CancelSender::CancelSender(Loop& loop, std::size_t in_flight_max)
@@ -101,7 +101,7 @@ void CancelSender::start_next() {
     }
 }
 
-void CancelSender::finish(Flight& flight, CancelOutcome outcome, std::string why) {
+void CancelSender::finish(Flight& flight, CancelOutcome outcome, const std::string& why) {
     const auto is_it = [&flight](const auto& other) { return other.get() == &flight; };
     if (const auto at = std::find_if(running_.begin(), running_.end(), is_it);
         at != running_.end()) {

@@ -42,7 +42,7 @@ private:
     class Flight;
 
     void start_next();
-    void finish(Flight& flight, CancelOutcome outcome, std::string why);
+    void finish(Flight& flight, CancelOutcome outcome, const std::string& why);
 
     Loop& loop_;
     std::size_t in_flight_max_;
