@@ -22,9 +22,8 @@ def proxy(new_proxy, postgres):
     postgres.settle()
     postgres.empty_tables()
     workload = {"name": "default", "concurrency": 1, "queue": 9, "queue_wait": "20s"}
-    return new_proxy(
-        postgres, {"databases": {"*": {"pool_size": 1}}, "workloads": [workload]}
-    )
+    yield new_proxy(postgres, {"databases": {"*": {"pool_size": 1}}, "workloads": [workload]})
+    postgres.empty_tables()
 
 
 @pytest.mark.parametrize("end", ENDS)

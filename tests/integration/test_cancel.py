@@ -39,6 +39,7 @@ def test_a_running_query_is_cancelled(postgres, proxy, connect):
 
 
 def test_a_running_batch_is_cancelled_and_its_rest_skipped(postgres, proxy, connect):
+    postgres.empty_tables()
     session = connect(proxy)
     start(postgres, session, batch("select pg_sleep(30)") + batch("insert into t values (1)") + S)
     session.cancel()
