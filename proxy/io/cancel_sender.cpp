@@ -1,6 +1,7 @@
 #include "proxy/io/cancel_sender.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "proxy/base/check.h"
@@ -34,8 +35,7 @@ public:
 
 private:
     void end(CancelOutcome outcome, std::string why) {
-        PGB_CHECK(!has_ended_);
-        has_ended_ = true;
+        PGB_CHECK(!outcome_);
         outcome_ = outcome;
         why_ = std::move(why);
         timer_.arm(sender_.loop_.now());
@@ -47,8 +47,7 @@ private:
     Done done_;
     Timer timer_;
     std::unique_ptr<CancelErrand> errand_;
-    bool has_ended_ = false;
-    CancelOutcome outcome_ = CancelOutcome::failed;
+    std::optional<CancelOutcome> outcome_;
     std::string why_;
 };
 
@@ -70,7 +69,7 @@ void CancelSender::Flight::start() {
 }
 
 void CancelSender::Flight::on_timer() {
-    if (!has_ended_) {
+    if (!outcome_) {
         // Without an errand it was never sent, so no signal can come.
         const bool may_come = errand_ != nullptr && errand_->may_have_arrived();
         outcome_ = may_come ? CancelOutcome::timed_out : CancelOutcome::failed;
@@ -79,7 +78,7 @@ void CancelSender::Flight::on_timer() {
                                     : "no place in time";
     }
     errand_.reset();
-    sender_.finish(*this, outcome_, why_);
+    sender_.finish(*this, *outcome_, why_);
 }
 
 CancelSender::CancelSender(Loop& loop, std::size_t in_flight_max)

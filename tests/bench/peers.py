@@ -1,5 +1,6 @@
 """The two proxies with the same number of backends, each in a session of its own, in front of one PostgreSQL."""
 
+import functools
 import os
 import pathlib
 import pwd
@@ -39,6 +40,7 @@ def pgbouncer():
     return os.environ.get("PGBOUNCER") or shutil.which("pgbouncer") or "/usr/sbin/pgbouncer"
 
 
+@functools.cache
 def pgbouncer_version():
     words = subprocess.run([pgbouncer(), "--version"], check=True, capture_output=True, text=True).stdout
     return tuple(int(number) for number in words.split()[1].split("."))

@@ -30,6 +30,10 @@ def proxy(module_proxy, postgres):
     return module_proxy(postgres, CONFIG)
 
 
+def counts(proxy):
+    return proxy.running("reports"), proxy.running("default")
+
+
 @pytest.mark.needs_proxy
 def test_a_set_of_application_name_chooses_the_workload_of_the_next_transaction(proxy, connect):
     holder, session = connect(proxy, application_name="reporter"), connect(proxy)
@@ -41,14 +45,14 @@ def test_a_set_of_application_name_chooses_the_workload_of_the_next_transaction(
     session.query("rollback")
     holder.query("commit")
     session.ask(Q("begin"), Q("select 1"), ready=2)
-    assert (proxy.running("reports"), proxy.running("default")) == (1, 0)
+    assert counts(proxy) == (1, 0)
     # What was begun stays where it is.
     session.query("set local application_name = 'other'")
-    assert (proxy.running("reports"), proxy.running("default")) == (1, 0)
+    assert counts(proxy) == (1, 0)
     session.query("rollback")
     session.query("reset application_name")
     session.ask(Q("begin"), Q("select 1"), ready=2)
-    assert (proxy.running("reports"), proxy.running("default")) == (0, 1)
+    assert counts(proxy) == (0, 1)
     session.query("rollback")
 
 
@@ -57,11 +61,11 @@ def test_the_name_at_startup_counts_again_when_it_is_reset(proxy, connect):
     session = connect(proxy, application_name="report 2")
     session.query("set application_name = 'anything'")
     session.ask(Q("begin"), Q("select 1"), ready=2)
-    assert (proxy.running("reports"), proxy.running("default")) == (0, 1)
+    assert counts(proxy) == (0, 1)
     session.query("rollback")
     session.query("reset application_name")
     session.ask(Q("begin"), Q("select 1"), ready=2)
-    assert (proxy.running("reports"), proxy.running("default")) == (1, 0)
+    assert counts(proxy) == (1, 0)
     session.query("rollback")
 
 
@@ -71,12 +75,12 @@ def test_a_pinned_session_stays_in_its_workload_until_its_pin_is_gone(proxy, con
     session.query("listen news")
     session.query("set application_name = 'report 3'")
     session.ask(Q("begin"), Q("select 1"), ready=2)
-    assert (proxy.running("reports"), proxy.running("default")) == (0, 1)
+    assert counts(proxy) == (0, 1)
     session.query("commit")
     session.query("unlisten *")
     until(lambda: proxy.metrics().gauge("pinned") == 0, what="the pin is gone")
     session.ask(Q("begin"), Q("select 1"), ready=2)
-    assert (proxy.running("reports"), proxy.running("default")) == (1, 0)
+    assert counts(proxy) == (1, 0)
     session.query("commit")
 
 

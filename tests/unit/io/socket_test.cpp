@@ -14,6 +14,7 @@
 #include "proxy/io/socket_address.h"
 #include "tests/support/catch.h"
 #include "tests/unit/io/loop_runner.h"
+#include "tests/unit/io/tcp_pair.h"
 
 using namespace pgb;
 
@@ -31,28 +32,6 @@ struct Ready final : SocketEvents {
     bool readable = false;
     bool writable = false;
     std::function<void()> then;
-};
-
-/// Two ends of a TCP connection over loopback.
-struct TcpPair {
-    TcpPair() {
-        const int door = socket(AF_INET, SOCK_STREAM, 0);
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        socklen_t length = sizeof address;
-        auto* generic = reinterpret_cast<sockaddr*>(&address);
-        REQUIRE(bind(door, generic, length) == 0);
-        REQUIRE(listen(door, 1) == 0);
-        REQUIRE(getsockname(door, generic, &length) == 0);
-        far = socket(AF_INET, SOCK_STREAM, 0);
-        REQUIRE(connect(far, generic, length) == 0);
-        near = accept4(door, nullptr, nullptr, SOCK_NONBLOCK);
-        REQUIRE(near >= 0);
-        close(door);
-    }
-    int near = -1;
-    int far = -1;
 };
 
 bool is_open(int fd) { return fcntl(fd, F_GETFD) != -1; }

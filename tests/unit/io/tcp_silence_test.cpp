@@ -1,7 +1,6 @@
 #include "proxy/io/tcp_silence.h"
 
 #include <linux/filter.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 #include <string>
 
 #include "tests/support/catch.h"
+#include "tests/unit/io/tcp_pair.h"
 
 using namespace pgb;
 
@@ -18,33 +18,15 @@ using std::chrono::seconds;
 
 Instant at(int second) { return Instant(seconds(second)); }
 
-/// Two ends of a TCP connection over loopback; nobody reads.
-struct TcpPair {
-    TcpPair() {
-        const int door = socket(AF_INET, SOCK_STREAM, 0);
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        socklen_t length = sizeof address;
-        auto* generic = reinterpret_cast<sockaddr*>(&address);
-        REQUIRE(bind(door, generic, length) == 0);
-        REQUIRE(listen(door, 1) == 0);
-        REQUIRE(getsockname(door, generic, &length) == 0);
-        far = socket(AF_INET, SOCK_STREAM, 0);
-        REQUIRE(connect(far, generic, length) == 0);
-        near = accept4(door, nullptr, nullptr, SOCK_NONBLOCK);
-        REQUIRE(near >= 0);
-        close(door);
-    }
-    ~TcpPair() {
+/// Nobody else takes its ends, and nobody reads.
+struct OwnPair : TcpPair {
+    OwnPair() = default;
+    ~OwnPair() {
         close(near);
         close(far);
     }
-    TcpPair(const TcpPair&) = delete;
-    TcpPair& operator=(const TcpPair&) = delete;
-
-    int near = -1;
-    int far = -1;
+    OwnPair(const OwnPair&) = delete;
+    OwnPair& operator=(const OwnPair&) = delete;
 };
 
 /// From now on the kernel drops what arrives for the socket, as if its cable were cut.
@@ -86,13 +68,13 @@ TEST_CASE("tcp silence: every acknowledgement begins it anew, and nothing awaite
 }
 
 TEST_CASE("tcp silence: a peer that does not read acknowledges, one whose cable is cut does not") {
-    TcpPair slow;
+    OwnPair slow;
     const std::string piece(std::size_t{1} << 20, 'x');
     while (write(slow.near, piece.data(), piece.size()) > 0) {
     }
     CHECK(comes_true([&] { return !tcp_progress(slow.near).awaits_peer; }));
 
-    TcpPair gone;
+    OwnPair gone;
     cut_cable(gone.far);
     REQUIRE(write(gone.near, "x", 1) == 1);
     CHECK(tcp_progress(gone.near).awaits_peer);
