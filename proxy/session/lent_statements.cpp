@@ -58,6 +58,7 @@ bool Session::lent_parse(const Frame& frame, Outbox& out) {
     if (parse.name.empty()) {
         lease_.unnamed_unbound = unnamed_is_stuck();
         lease_.unnamed_kept = false;
+        if (lease_.unnamed_unbound) book_->last_statement.note(parse.text);
     }
     return pass_on(passage, frame, Owed::parse, out);
 }

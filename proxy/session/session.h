@@ -12,6 +12,7 @@
 #include "protocol/transaction_statement.h"
 #include "proxy/base/instant.h"
 #include "proxy/session/backend_batch.h"
+#include "proxy/session/holding.h"
 #include "proxy/session/outbox.h"
 #include "proxy/session/refusal.h"
 #include "proxy/session/reply_ledger.h"
@@ -89,6 +90,7 @@ struct Lease {
     bool locks_changed = false;             ///< maybe: PostgreSQL is asked whether there are any
     PinReasons unpins = 0;                  ///< what ends when the frontend's work succeeds
     bool muted = false;                     ///< what the backend says from here on is about that
+    StatementClock clock;                   ///< of what was sent of the frontend's
     std::uint32_t sync_points = 0;          ///< forwarded since the permit was granted
     Instant granted_at;
     Instant transaction_since;  ///< granted_at, or when the one before it in a pipeline ended
@@ -173,6 +175,8 @@ public:
 
     [[nodiscard]] SessionState state() const { return state_; }
     [[nodiscard]] bool has_backend() const { return has_backend_; }
+    /// Only while a permit is held: what for.
+    [[nodiscard]] Holding holding() const;
     /// A cancel of the proxy's own may be sent (S5).
     [[nodiscard]] bool may_cancel() const { return !lease_.commit_sent; }
     /// Input would be taken now if there were any: false while queued and at barriers.
