@@ -138,15 +138,18 @@ std::string describe_lock_holders(const HolderList& list, std::size_t count) {
 }
 
 std::string describe_shares(const HolderList& list) {
+    // Each counts for a nanosecond at least: several that have just begun share alike.
+    const auto weight = [](const StateShare& share) {
+        return static_cast<double>(share.time.count()) + static_cast<double>(share.count);
+    };
     double all = 0;
-    for (const StateShare& share : list.shares) all += seconds(share.time);
+    for (const StateShare& share : list.shares) all += weight(share);
     std::string text;
     for (const HolderState state : kHolderStates) {
         const StateShare& share = list.shares[index_of(state)];
         if (share.count == 0) continue;
-        const double percent = all > 0 ? 100 * seconds(share.time) / all : 0;
         if (!text.empty()) text += ' ';
-        text += fmt::format("{}={:.0f}%", to_word(state), percent);
+        text += fmt::format("{}={:.0f}%", to_word(state), 100 * weight(share) / all);
     }
     return text;
 }

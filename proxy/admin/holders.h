@@ -20,8 +20,8 @@ enum class HolderState : std::uint8_t {
     waiting_for_backend,  ///< It has its permit and no backend yet.
     locked,               ///< No transaction: an advisory lock of the session keeps the permit.
     cleaning,             ///< The client has its answer; the backend takes on or drops state.
-    rolling_back,         ///< The client has gone; its work is being ended.
-    orphaned,             ///< The client has gone and the backend does not answer.
+    rolling_back,         ///< The client has gone, or the backend is of no use; its work is ended.
+    orphaned,             ///< The same, and the backend does not answer.
 };
 
 inline constexpr std::array kHolderStates = {

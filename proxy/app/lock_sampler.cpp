@@ -15,7 +15,8 @@ namespace {
 constexpr Duration kAnswerTimeout = std::chrono::seconds(5);
 // After trouble the pause doubles up to this.
 constexpr Duration kPauseMax = std::chrono::seconds(30);
-// More blockers of one waiter tell nobody more.
+// One row for each process, or for each of its first three blockers; more tell nobody more. The first
+// column stands even when none of the processes is there.
 constexpr const char* kLook =
     "with seen as materialized ("
     "select pid, backend_start, state, coalesce(wait_event_type = 'Lock', false) as waits,"
@@ -29,19 +30,18 @@ constexpr const char* kLook =
     " left join seen s on true"
     " left join lateral unnest(s.blockers) as k(pid) on true"
     " left join pg_stat_activity b on b.pid = k.pid";
-enum Column {
-    kServer,
-    kPid,
-    kStart,
-    kWaits,
-    kIdle,
-    kBlocker,
-    kState,
-    kClient,
-    kName,
-    kUser,
-    kBase
-};
+// Its columns.
+constexpr std::size_t kServer = 0;
+constexpr std::size_t kPid = 1;
+constexpr std::size_t kStart = 2;
+constexpr std::size_t kWaits = 3;
+constexpr std::size_t kIdle = 4;
+constexpr std::size_t kBlocker = 5;
+constexpr std::size_t kState = 6;
+constexpr std::size_t kClient = 7;
+constexpr std::size_t kName = 8;
+constexpr std::size_t kUser = 9;
+constexpr std::size_t kBase = 10;
 constexpr std::size_t kColumnCount = kBase + 1;
 
 template <typename Number>
