@@ -75,7 +75,7 @@ def test_an_orphan_whose_process_has_ended_is_free(own_postgres, new_proxy, conn
         os.kill(pid, signal.SIGTERM)
         os.kill(pid, signal.SIGCONT)
     assert waiter.until("Z")[1].kind == "D"
-    assert proxy.metrics().gauge("orphaned") == 0
+    until(lambda: proxy.metrics().gauge("orphaned") == 0, what="there is no orphan")
     assert f"pid={pid}" in events(proxy, "orphan_gone")[0]
     assert not events(proxy, "orphan_released")
     assert holders(proxy) == []
@@ -126,4 +126,23 @@ def test_a_sampler_that_was_cut_off_comes_back(own_postgres, new_proxy, connect)
     )
     until(lambda: events(proxy, "lock_sampler_works"), 20, what="it works again")
     assert len(events(proxy, "lock_sampler_failed")) == 1
+    session.query("commit")
+
+
+def test_a_sampler_that_gets_no_answer_is_given_up(own_postgres, new_proxy, connect):
+    make_watcher(own_postgres)
+    proxy = make_proxy(new_proxy, own_postgres, sampler(own_postgres))
+    session = connect(proxy)
+    session.query("begin")
+    session.query("select 1")
+    until(lambda: proxy.metrics().sum(WORKS) == 1, what="it works")
+    (row,) = own_postgres.sql("select pid from pg_stat_activity where usename = 'watcher'")
+    pid = int(row[0])
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        until(lambda: events(proxy, "lock_sampler_failed"), 20, what="its silence is noticed")
+        assert session.value("select 7") == "7"
+        until(lambda: events(proxy, "lock_sampler_works"), 20, what="another one works")
+    finally:
+        os.kill(pid, signal.SIGCONT)
     session.query("commit")

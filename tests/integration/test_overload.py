@@ -38,7 +38,8 @@ def test_an_overload_is_told_once_with_whom_it_waits_for(postgres, new_proxy, co
     for _ in range(5):
         refused.send(Q("select 1"))
         check_refusal(refused.until("Z")[0], "tight", "queue_full")
-    (told,) = events(proxy, "overload")
+    told = until(lambda: events(proxy, "overload"), what="it is told")[0]
+    assert len(events(proxy, "overload")) == 1
     assert " workload=tight reason=queue_full running=2 limit=2 waiting=0 queue=0 " in told
     assert 'time="waiting_for_lock=100%"' in told
     assert "update t set b = ? where a = ?" in told and SECRET not in told
@@ -50,6 +51,7 @@ def test_an_overload_is_told_once_with_whom_it_waits_for(postgres, new_proxy, co
     also = connect(proxy, application_name="other")
     also.send(Q("select 1"))
     check_refusal(also.until("Z")[0], "other", "queue_full")
+    until(lambda: len(events(proxy, "overload")) == 2, what="that is told, too")
     assert " workload=other " in events(proxy, "overload")[1]
     assert "idle_in_transaction=100%" in events(proxy, "overload")[1]
 
