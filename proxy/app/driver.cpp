@@ -89,7 +89,7 @@ void FrontendConnection::ask_permit() {
     choose_workload();
     if (server_.is_draining()) {
         server_.gate().count_shed(lane_of(workload_), ShedReason::draining, ShedStage::on_arrival);
-        session_.on_refused(server_.shed_facts(workload_, ShedReason::draining, Duration::zero()));
+        session_.on_refused(server_.shed_facts(*this, workload_, ShedReason::draining));
         return;
     }
     Verdict verdict =
@@ -101,9 +101,10 @@ void FrontendConnection::ask_permit() {
             server_.note_holding(*this);
             session_.on_permit(database_->lease_rules(workload_), turn(), out);
             return;
-        case Arrival::queued: return;
+        case Arrival::queued:
+        case Arrival::parked: return;
         case Arrival::shed:
-            session_.on_refused(server_.shed_facts(workload_, verdict.reason, Duration::zero()));
+            session_.on_refused(server_.shed_facts(*this, workload_, verdict.reason));
             return;
     }
 }
@@ -116,7 +117,7 @@ void FrontendConnection::on_settled(Settled& settled) {
         server_.note_holding(*this);
         session_.on_permit(database_->lease_rules(workload_), turn(), server_.outbox());
     } else {
-        session_.on_refused(server_.shed_facts(workload_, settled.reason, waited));
+        session_.on_refused(server_.shed_facts(*this, workload_, settled.reason, waited));
     }
     carry_out();
     pump();
@@ -177,7 +178,10 @@ void FrontendConnection::refuse_backend(const PoolAction& action) {
                                   ? ShedReason::pool_timeout
                                   : ShedReason::backend_down;
     server_.gate().count_shed(lane_of(workload_), reason);
-    ShedFacts facts = server_.shed_facts(workload_, reason, waited);
+    const Duration before_next_attempt = database_->pool().retry_at() - server_.now();
+    ShedFacts facts =
+        server_.shed_facts(*this, workload_, reason, waited,
+                           reason == ShedReason::backend_down ? before_next_attempt : waited);
     if (action.trouble != nullptr) facts.cause = action.trouble->message;
     session_.on_refused(facts);
 }
@@ -204,8 +208,8 @@ void FrontendConnection::ask_pin() {
     if (asking_for_work) {
         server_.gate().count_shed(lane_of(workload_), ShedReason::pin_limit, ShedStage::on_arrival);
     }
-    session_.on_pin_denied(server_.shed_facts(workload_, ShedReason::pin_limit, Duration::zero()),
-                           turn(), server_.outbox());
+    session_.on_pin_denied(server_.shed_facts(*this, workload_, ShedReason::pin_limit), turn(),
+                           server_.outbox());
 }
 
 void FrontendConnection::leave_queue() {
