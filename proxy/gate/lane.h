@@ -78,9 +78,9 @@ struct alignas(64) Lane {
     Turnover turnover;
     LaneStats stats;
     IntrusiveList<Waiter, WaiterTag> queue;
+    DueHeap<Waiter, ParkedTag> parked;
     LaneId id;
     std::string name;
-    DueHeap<Waiter, ParkedTag> parked;
     ReturnLine line;
     ReturnStats returns;
     std::unique_ptr<ShadowLane> shadow;  ///< from the first time that the lane was in shadow
