@@ -114,8 +114,9 @@ def test_leaving_ends_it(proxy, connect, holder):
     holder.release()
 
 
-def test_a_drain_ends_it(proxy, connect, holder):
-    session = connect(proxy)
+def test_a_drain_ends_it(new_proxy, postgres, connect):
+    proxy = new_proxy(postgres, {"workloads": [WORKLOAD]})
+    holder, session = Holder(connect, proxy), connect(proxy)
     park(proxy, session)
     proxy.signal(signal.SIGTERM)
     first = session.read()

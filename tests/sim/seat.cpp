@@ -251,7 +251,8 @@ void Seat::ask_permit() {
             permit_ = std::move(verdict.permit);
             session_.on_permit(world_.rules_, turn(), world_.out_);
             return;
-        case Arrival::queued: return;
+        case Arrival::queued:
+        case Arrival::parked: return;
         case Arrival::shed: session_.on_refused(facts(verdict.reason)); return;
     }
 }
