@@ -23,6 +23,8 @@ bool only_asks(Decision decision) {
 
 void FrontendConnection::carry_out() {
     Outbox& out = server_.outbox();
+    for (const Duration took : out.statements()) server_.times(workload_).statement.record(took);
+    out.clear_statements();
     do {
         carry_out_decisions();
         flush_backend();
@@ -223,9 +225,8 @@ void FrontendConnection::leave_queue() {
 
 void FrontendConnection::give_permit_back() {
     if (!permit_.held()) return;
-    const Instant now = server_.now();
-    server_.times(workload_).permit_hold.record(now - permit_.granted_at());
-    server_.times(workload_).transaction.record(now - arrived_at_);
+    server_.note_permit_back(permit_);
+    server_.times(workload_).transaction.record(server_.now() - arrived_at_);
     permit_.release();
 }
 
@@ -244,6 +245,9 @@ void FrontendConnection::end_lease(Decision how) {
     server_.note_not_holding(*this);
     const bool clean = how == Decision::end_lease && !backend.is_unfit();
     const LeaseRules rules = database_->lease_rules(workload_);
+    if (!clean && permit_.held()) {
+        database_->departed().note(backend.id(), holder(&backend), server_.now());
+    }
     if (clean && pool.find(backend.id())->state == BackendState::pinned) {
         // A pinned backend that was cleaned after its client had left.
         pool.take(backend.id(), workload_index());

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "config/model.h"
+#include "proxy/admin/holders.h"
 #include "proxy/app/output_buffer.h"
 #include "proxy/app/spare_buffers.h"
 #include "proxy/base/instant.h"
@@ -100,6 +101,13 @@ public:
     /// Stop or go on reading, as the other side's buffers demand.
     void update_reading();
     [[nodiscard]] Turn turn() const;
+
+    // holders.cpp: who holds the permits
+    [[nodiscard]] const Permit& permit() const { return permit_; }
+    /// Only while it holds a permit.
+    [[nodiscard]] HolderState holder_state(Instant& since) const;
+    /// `backend`: the one it works on; null: none yet.
+    [[nodiscard]] Holder holder(const BackendConnection* backend) const;
 
 private:
     void read();

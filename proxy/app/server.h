@@ -4,14 +4,18 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "config/classify.h"
 #include "config/model.h"
+#include "proxy/admin/holders.h"
+#include "proxy/admin/overload.h"
 #include "proxy/app/database.h"
 #include "proxy/app/frontend_connection.h"
 #include "proxy/app/idle_watch.h"
@@ -105,11 +109,19 @@ public:
                                        Duration waited = {}, Duration not_before = {});
     /// An id for a connect, and whose it was when the answer comes.
     std::uint64_t new_connect(Database& database, BackendId id);
+    std::uint64_t new_connect(LockSampler& sampler);
+
+    // holders.cpp: who holds the permits
+    /// A held permit goes back.
+    void note_permit_back(const Permit& permit);
+    /// The holders, all or those of one workload; the oldest are told in full.
+    [[nodiscard]] HolderList holders(std::optional<std::size_t> workload, std::size_t count) const;
 
 private:
     struct PendingConnect {
         Database* database = nullptr;
         BackendId id;
+        LockSampler* sampler = nullptr;  // not null: the connection is for it
     };
     struct StampedSnapshot {
         Snapshot snapshot;
@@ -118,7 +130,7 @@ private:
 
     void accept(const DoorFacts& door, AcceptedConnection connection);
     Result<bool> open_door(const config::Listener& listener);
-    Result<bool> open_http(const config::Address& address);
+    Result<bool> open_http(const config::Address& address, bool shows_holders);
     void end_turn();
     void work_ready();
     void dispatch_until_quiet();
@@ -130,6 +142,8 @@ private:
     void continue_drain();
     void continue_stop();
     void close_doors();
+    void note_overload(std::size_t workload, ShedReason reason);
+    void log_overload(std::size_t workload, ShedReason reason);
     [[nodiscard]] Snapshot make_snapshot() const;
     [[nodiscard]] WorkloadSnapshot workload_snapshot(std::size_t workload) const;
     [[nodiscard]] Readiness readiness() const;
@@ -158,7 +172,10 @@ private:
     std::vector<std::unique_ptr<Listener>> doors_;
     std::unique_ptr<BackendConnector> connector_;
     std::unique_ptr<SnapshotBox<StampedSnapshot>> snapshots_;
+    std::unique_ptr<SnapshotBox<HolderList>> holder_lists_;
     std::vector<std::unique_ptr<HttpServer>> http_;
+    OverloadWatch overloads_;
+    std::vector<std::pair<std::size_t, ShedReason>> begun_overloads_;  // not logged yet
 
     IntrusiveList<FrontendConnection, ReadyFrontends> ready_frontends_;
     IntrusiveList<BackendConnection, ReadyBackends> ready_backends_;

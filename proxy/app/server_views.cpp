@@ -49,6 +49,7 @@ ShedFacts Server::shed_facts(Waiter& refused, std::size_t workload, ShedReason r
     const LaneId lane{static_cast<std::uint16_t>(workload)};
     const config::Workload& rules = config_.workloads[workload];
     const LaneStats& stats = gate_.stats(lane);
+    note_overload(workload, reason);
     return {.reason = reason,
             .workload = rules.name,
             .sqlstate = rules.sqlstate,
@@ -109,6 +110,7 @@ WorkloadSnapshot Server::workload_snapshot(std::size_t workload) const {
                               .would_reject = {},
                               .orphaned = 0,
                               .pinned = 0,
+                              .sampled = {},
                               .times = times_[workload]};
     for (const ShedReason reason : kShedReasons) {
         snapshot.rejected.push_back({to_word(reason), stats.shed(reason)});
@@ -122,6 +124,8 @@ WorkloadSnapshot Server::workload_snapshot(std::size_t workload) const {
     for (const auto& database : databases_) {
         snapshot.orphaned += database->orphaned(index);
         snapshot.pinned += database->pool().workload(index).pins;
+        if (database->sampler() == nullptr) continue;
+        snapshot.sampled += database->sampler()->sampled(index);
     }
     return snapshot;
 }
@@ -151,10 +155,14 @@ Snapshot Server::make_snapshot() const {
                               .connects = pool.totals().connects,
                               .connect_failures = pool.totals().connect_failures,
                               .swaps = pool.totals().swaps,
-                              .reachable = pool.reachable()};
+                              .reachable = pool.reachable(),
+                              .sampler = {}};
         for (std::size_t state = 0; state < kBackendStateCount; ++state) {
             view.backends.push_back(
                 {kBackendStateWords[state], pool.counts().of(static_cast<BackendState>(state))});
+        }
+        if (const LockSampler* sampler = database->sampler()) {
+            view.sampler = SamplerHealth{sampler->is_working(), sampler->failures()};
         }
         snapshot.databases.push_back(std::move(view));
     }

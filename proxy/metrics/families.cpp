@@ -182,6 +182,19 @@ constexpr std::array kWorkloads = {
     WorkloadFamily{MetricType::Counter, "pgbulkhead_workload_early_retries_total",
                    "Those retries that came before the time that they were told.",
                    [](const WorkloadSnapshot& w) { return number(w.early_retries); }},
+    WorkloadFamily{MetricType::Gauge, "pgbulkhead_workload_lock_waiting",
+                   "Permit holders that waited for a lock at the lock sampler's last look.",
+                   [](const WorkloadSnapshot& w) { return number(w.sampled.waiting_for_lock); }},
+    WorkloadFamily{MetricType::Gauge, "pgbulkhead_workload_idle_in_transaction",
+                   "Permit holders idle in a transaction at the lock sampler's last look.",
+                   [](const WorkloadSnapshot& w) { return number(w.sampled.idle_in_transaction); }},
+    WorkloadFamily{MetricType::Counter, "pgbulkhead_workload_lock_wait_seconds_total",
+                   "Time that permit holders waited for locks, as the lock sampler saw it.",
+                   [](const WorkloadSnapshot& w) { return w.sampled.lock_wait_seconds; }},
+    WorkloadFamily{
+        MetricType::Counter, "pgbulkhead_workload_idle_in_transaction_seconds_total",
+        "Time that permit holders were idle in a transaction, as the lock sampler saw it.",
+        [](const WorkloadSnapshot& w) { return w.sampled.idle_in_transaction_seconds; }},
 };
 
 struct WordFamily {
@@ -223,6 +236,9 @@ constexpr std::array kTimes = {
                &WorkloadTimes::permit_hold},
     TimeFamily{"pgbulkhead_workload_transaction_seconds",
                "Time from arrival to the end of the transaction.", &WorkloadTimes::transaction},
+    TimeFamily{"pgbulkhead_workload_statement_seconds",
+               "Time from sending a query or a batch to PostgreSQL to its end.",
+               &WorkloadTimes::statement},
 };
 
 struct DatabaseFamily {
@@ -293,6 +309,26 @@ void add_workloads(Families& families, const std::vector<WorkloadSnapshot>& work
     }
 }
 
+// Only of entries that have one.
+void add_samplers(Families& families, const std::vector<DatabaseSnapshot>& databases) {
+    MetricFamily works{"pgbulkhead_database_lock_sampler_up",
+                       "1 while the entry's lock sampler does its work.",
+                       MetricType::Gauge,
+                       {}};
+    MetricFamily failures{"pgbulkhead_database_lock_sampler_failures_total",
+                          "Attempts of the lock sampler to connect or to look that failed.",
+                          MetricType::Counter,
+                          {}};
+    for (const DatabaseSnapshot& d : databases) {
+        if (!d.sampler) continue;
+        add_value(works, d.sampler->working ? 1 : 0, {{"database", d.name}});
+        add_value(failures, number(d.sampler->failures), {{"database", d.name}});
+    }
+    if (works.metric.empty()) return;
+    families.push_back(std::move(works));
+    families.push_back(std::move(failures));
+}
+
 void add_databases(Families& families, const std::vector<DatabaseSnapshot>& databases) {
     for (const DatabaseFamily& row : kDatabases) {
         MetricFamily& family = add_family(families, row.type, row.name, row.help);
@@ -300,6 +336,7 @@ void add_databases(Families& families, const std::vector<DatabaseSnapshot>& data
             add_value(family, row.value(d), {{"database", d.name}});
         }
     }
+    add_samplers(families, databases);
     MetricFamily& backends = add_family(families, MetricType::Gauge, "pgbulkhead_database_backends",
                                         "Backends of the entry now, by state.");
     for (const DatabaseSnapshot& d : databases) {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,7 +67,14 @@ struct WorkloadSnapshot {
     std::vector<WordCount> would_reject;
     std::uint32_t orphaned = 0;  ///< Permits held for work whose client and answer are gone.
     std::uint32_t pinned = 0;    ///< Sessions that keep their backend between transactions.
+    SampledHolders sampled;      ///< All zero without a lock sampler.
     WorkloadTimes times;
+};
+
+/// How an entry's lock sampler does.
+struct SamplerHealth {
+    bool working = false;
+    std::uint64_t failures = 0;  ///< Connection attempts and looks that failed.
 };
 
 /// One entry of `databases` at one moment.
@@ -79,6 +87,7 @@ struct DatabaseSnapshot {
     std::uint64_t connect_failures = 0;
     std::uint64_t swaps = 0;  ///< Idle backends closed to make room for another user's.
     bool reachable = true;    ///< False while its latest connection attempt failed.
+    std::optional<SamplerHealth> sampler;  ///< None: the entry has no lock sampler.
 };
 
 /// Everything the HTTP thread may see: a copy, made by the event loop, that shares nothing with it.

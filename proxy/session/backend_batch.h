@@ -6,6 +6,7 @@
 
 #include "protocol/transaction_statement.h"
 #include "proxy/session/backend_statements.h"
+#include "proxy/session/holding.h"
 #include "proxy/session/reply_ledger.h"
 #include "proxy/session/reported_values.h"
 #include "proxy/session/settings_book.h"
@@ -23,6 +24,7 @@ struct BackendBook {
     /// The last value of each parameter that the server reports.
     ReportedValues reported;
     BackendStatements statements;
+    LastStatement last_statement;
 };
 
 /// A name that no statement on a backend ever has.

@@ -65,6 +65,9 @@ bool Session::take_reply(const Frame& frame, const Turn& turn, Outbox& out) {
     }
     statements_.on_noted(ledger_.take_noted(), *book_);
     if (*type == BackendType::ready_for_query) {
+        if (ruling == Ruling::forward) {
+            out.note_statement(lease_.clock.answered(turn.now, !ledger_.settled()));
+        }
         take_ready(frame, ruling, out);
         return true;
     }

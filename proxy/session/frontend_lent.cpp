@@ -68,7 +68,10 @@ bool Session::take_lent(const Frame& frame, const Turn& turn, Outbox& out) {
 // Messages that name no statement and no text: the same for every kind of session.
 bool Session::lent_plain(const Frame& frame, Outbox& out) {
     switch (*frontend_type(frame.type)) {
-        case FrontendType::function_call: forward(frame, Owed::function_call, out); break;
+        case FrontendType::function_call:
+            forward(frame, Owed::function_call, out);
+            book_->last_statement.forget();
+            break;
         case FrontendType::sync: forward(frame, Owed::sync, out); break;
         case FrontendType::copy_done:
         case FrontendType::copy_fail: forward(frame, Owed::copy_end, out); return true;
@@ -121,6 +124,7 @@ bool Session::lent_query(const Frame& frame, Outbox& out) {
     const Note note = statements_.query(drops, to);
     lease_.unnamed.bound();
     forward(frame, Owed::query, out, note);
+    book_->last_statement.note(query.text);
     if (state_ == SessionState::starting) lease_.first_unit_sent = true;
     ++lease_.sync_points;
     return true;

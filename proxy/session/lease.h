@@ -6,6 +6,7 @@
 
 #include "proxy/base/instant.h"
 #include "proxy/session/backend_cancel.h"
+#include "proxy/session/holding.h"
 #include "proxy/session/session_state.h"
 
 namespace pgb {
@@ -105,6 +106,7 @@ struct Lease {
     Instant transaction_since;  ///< granted_at, or when the one before it in a pipeline ended
     BackendCancel cancel;
     StuckUnnamed unnamed;
+    StatementClock clock;  ///< of what was sent of the frontend's
 };
 
 }  // namespace pgb

@@ -57,6 +57,7 @@ bool Session::lent_parse(const Frame& frame, Outbox& out) {
     if (passage == Passage::wait) judged_ = effect;
     if (parse.name.empty()) {
         lease_.unnamed.parsed(unnamed_is_stuck());
+        if (unnamed_is_stuck()) book_->last_statement.note(parse.text);
     }
     return pass_on(passage, frame, Owed::parse, out);
 }

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "proxy/base/instant.h"
+
 namespace pgb {
 
 /// What the session asks of the driver, in order.
@@ -42,12 +44,17 @@ public:
 
     void to_backend(std::string_view bytes) { append(backend_, bytes); }
     void to_frontend(std::string_view bytes) { append(frontend_, bytes); }
+    /// A statement of the frontend's has taken so long.
+    void note_statement(Duration took) { statements_.push_back(took); }
     void decide(Decision decision) { decisions_.push_back(decision); }
 
     [[nodiscard]] const std::vector<std::string_view>& backend_bytes() const { return backend_; }
     [[nodiscard]] const std::vector<std::string_view>& frontend_bytes() const { return frontend_; }
     [[nodiscard]] const std::vector<Decision>& decisions() const { return decisions_; }
 
+    [[nodiscard]] const std::vector<Duration>& statements() const { return statements_; }
+
+    void clear_statements() { statements_.clear(); }
     void clear_backend_bytes() { backend_.clear(); }
     void clear_frontend_bytes() { frontend_.clear(); }
     void clear_decisions() { decisions_.clear(); }
@@ -55,6 +62,7 @@ public:
         backend_.clear();
         frontend_.clear();
         decisions_.clear();
+        statements_.clear();
         while (scratch_.size() > kScratchKept) scratch_.pop_back();
         scratch_used_ = 0;
     }
@@ -76,6 +84,7 @@ private:
     std::vector<std::string_view> backend_;
     std::vector<std::string_view> frontend_;
     std::vector<Decision> decisions_;
+    std::vector<Duration> statements_;
     // Each at an address of its own: views of them are handed out.
     std::vector<std::unique_ptr<std::string>> scratch_;
     std::size_t scratch_used_ = 0;

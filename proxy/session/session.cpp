@@ -47,6 +47,8 @@ std::size_t Session::on_frontend(std::string_view input, const Turn& turn, Outbo
         frontend_framer_ = ahead;
         used += frame.bytes.size();
     }
+    const bool works = state_ == SessionState::active || state_ == SessionState::starting;
+    if (works && !ledger_.settled()) lease_.clock.sent(turn.now);
     if (state_ == SessionState::active) check_over(turn, out);
     if (draining_ && state_ == SessionState::idle) on_drain(turn, out);
     return used;

@@ -12,6 +12,7 @@
 #include "protocol/transaction_statement.h"
 #include "proxy/base/instant.h"
 #include "proxy/session/backend_batch.h"
+#include "proxy/session/holding.h"
 #include "proxy/session/lease.h"
 #include "proxy/session/local_answers.h"
 #include "proxy/session/outbox.h"
@@ -118,6 +119,8 @@ public:
 
     [[nodiscard]] SessionState state() const { return state_; }
     [[nodiscard]] bool has_backend() const { return has_backend_; }
+    /// Only while a permit is held: what for.
+    [[nodiscard]] Holding holding() const;
     /// A cancel of the proxy's own may be sent (S5).
     [[nodiscard]] bool may_cancel() const { return !lease_.commit_sent; }
     /// Input would be taken now if there were any: false while queued and at barriers.

@@ -129,7 +129,10 @@ Passage SessionStatements::bind(const Frame& frame, const BindRequest& bind, Sta
         if (!complaint.empty()) return refuse(std::move(complaint), wire);
     }
     const Prepared prepared = prepare(bind.statement, wire);
+    if (prepared.passage == Passage::as_it_is) wire.book.last_statement.forget();
     if (prepared.passage != Passage::sent) return prepared.passage;
+    wire.book.last_statement.note(found.pending != nullptr ? found.pending->text
+                                                           : found.statement->text);
     if (found.pending != nullptr) {
         if (bound_early_.size() >= kBoundEarlyMax) bound_early_.clear();
         bound_early_.emplace_back(prepared.number, bind.statement);

@@ -43,6 +43,11 @@ WorkloadSnapshot workload(std::string name) {
     w.left_while_queued = 9;
     w.orphaned = 1;
     w.pinned = 4;
+    w.sampled = {.waiting_for_lock = 2,
+                 .idle_in_transaction = 1,
+                 .lock_wait_seconds = 7.5,
+                 .idle_in_transaction_seconds = 0.25};
+    w.times.statement.record(std::chrono::milliseconds(3));
     w.times.gate_wait.record(std::chrono::milliseconds(2));
     w.times.gate_wait.record(std::chrono::seconds(120));
     return w;
@@ -65,6 +70,7 @@ Snapshot full_snapshot() {
     d.connect_failures = 4;
     d.swaps = 5;
     d.reachable = false;
+    d.sampler = SamplerHealth{.working = true, .failures = 2};
     return s;
 }
 
@@ -129,6 +135,11 @@ TEST_CASE("metrics: every figure of a workload has its line") {
             R"(pgbulkhead_workload_would_reject_total{workload="reports",reason="queue_full"} 31)",
             R"(pgbulkhead_workload_orphaned{workload="reports"} 1)",
             R"(pgbulkhead_workload_pinned{workload="reports"} 4)",
+            R"(pgbulkhead_workload_lock_waiting{workload="reports"} 2)",
+            R"(pgbulkhead_workload_idle_in_transaction{workload="reports"} 1)",
+            R"(pgbulkhead_workload_lock_wait_seconds_total{workload="reports"} 7.5)",
+            R"(pgbulkhead_workload_idle_in_transaction_seconds_total{workload="reports"} 0.25)",
+            R"(pgbulkhead_workload_statement_seconds_count{workload="reports"} 1)",
         }) {
         INFO(line);
         CHECK(has_line(text, line));
@@ -156,6 +167,15 @@ TEST_CASE("metrics: every figure of a database entry and of the process has its 
         INFO(line);
         CHECK(has_line(text, line));
     }
+}
+
+TEST_CASE("metrics: a lock sampler is shown for the entries that have one") {
+    Snapshot s = full_snapshot();
+    const std::string with = render_prometheus(s);
+    CHECK(has_line(with, R"(pgbulkhead_database_lock_sampler_up{database="*"} 1)"));
+    CHECK(has_line(with, R"(pgbulkhead_database_lock_sampler_failures_total{database="*"} 2)"));
+    s.databases[0].sampler.reset();
+    CHECK(render_prometheus(s).find("lock_sampler") == std::string::npos);
 }
 
 TEST_CASE("metrics: a histogram's buckets are cumulative and end with its count") {
