@@ -112,6 +112,7 @@ bool Session::lent_resident(const Frame& frame, Outbox& out) {
             const TransactionStatement statement =
                 note_resident_text(parse.text, frame.body_is_whole());
             note_resident_statement(frame, parse, statement);
+            note_comments(parse.name, parse.text, frame.body_is_whole());
             forward(frame, Owed::parse, out);
             return true;
         }

@@ -117,7 +117,7 @@ TEST_CASE("query tags: prose, nested comments and literals are no tags") {
              "*/",
              "/* a='b'",
              "SELECT 1 /* please do not use this in reports */",
-             "SELECT 1 /* TODO: look at the plan, then again */",
+             "SELECT 1 /* Beware: look at the plan, then again */",
              "SELECT 1 /* note: don't */",
              "SELECT 1 /*a='b',*/",
              "SELECT 1 /*a='b' c='d'*/",
