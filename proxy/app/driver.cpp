@@ -17,7 +17,8 @@ LaneId lane_of(std::size_t workload) { return LaneId{static_cast<std::uint16_t>(
 // Bytes that wait for more of the same write may go on waiting.
 bool only_asks(Decision decision) {
     return decision == Decision::ask_permit || decision == Decision::ask_backend ||
-           decision == Decision::ask_pin || decision == Decision::unpin;
+           decision == Decision::ask_pin || decision == Decision::ask_workload ||
+           decision == Decision::unpin;
 }
 }  // namespace
 
@@ -72,6 +73,7 @@ void FrontendConnection::carry_out(Decision decision) {
         case Decision::ask_permit: ask_permit(); return;
         case Decision::ask_backend: ask_backend(); return;
         case Decision::ask_pin: ask_pin(); return;
+        case Decision::ask_workload: ask_workload(); return;
         case Decision::leave_queue: leave_queue(); return;
         case Decision::unpin: drop_pin(); return;
         case Decision::end_lease:
@@ -202,6 +204,7 @@ void FrontendConnection::ask_pin() {
     choose_workload();
     Pool& pool = database_->pool();
     if (pool.can_pin(workload_index())) {
+        pin_workload_ = workload_;
         pool.reserve_pin(workload_index());
         session_.on_pin_granted(turn(), server_.outbox());
         return;

@@ -248,15 +248,6 @@ Database* Server::database_for(std::string_view name) {
     return any;
 }
 
-std::size_t Server::workload_of(const LoginRequest& request, std::string_view application_name,
-                                const DoorFacts& door, std::string_view peer) const {
-    return classifier_.workload_of({.database = request.database,
-                                    .user = request.user,
-                                    .application_name = application_name,
-                                    .listener = door.name,
-                                    .client = address_host(peer)});
-}
-
 FrontendConnection* Server::find_frontend(std::uint64_t id) {
     const auto found = frontends_.find(id);
     return found == frontends_.end() ? nullptr : found->second.get();

@@ -92,12 +92,7 @@ public:
     void note_not_holding(FrontendConnection& frontend);
 
     [[nodiscard]] Database* database_for(std::string_view name);
-    [[nodiscard]] std::size_t workload_of(const LoginRequest& request,
-                                          std::string_view application_name, const DoorFacts& door,
-                                          std::string_view peer) const;
-    [[nodiscard]] bool looks_at_application_name() const {
-        return classifier_.looks_at_application_name();
-    }
+    [[nodiscard]] const config::Classifier& classifier() const { return classifier_; }
     [[nodiscard]] FrontendConnection* find_frontend(std::uint64_t id);
     void login_finished(FrontendConnection& frontend);
     [[nodiscard]] bool too_many_clients() const;
