@@ -23,6 +23,15 @@ constexpr std::string_view kHoldersPath = "/api/v1/holders";
 // Each round settles what the one before made possible; more than a few means a loop of ours.
 constexpr int kDispatchRoundsMax = 64;
 
+LaneMode lane_mode(config::Mode mode) {
+    switch (mode) {
+        case config::Mode::enforce: return LaneMode::enforce;
+        case config::Mode::shadow: return LaneMode::shadow;
+        case config::Mode::off: return LaneMode::off;
+    }
+    return LaneMode::enforce;
+}
+
 std::uint64_t random_seed() {
     std::uint64_t seed = 0;
     fill_random({reinterpret_cast<char*>(&seed), sizeof seed});
@@ -54,7 +63,8 @@ Server::Server(Loop& loop, Log& log, const config::Config& config)
         gate_.add_lane(workload.name,
                        {.concurrency = static_cast<std::uint32_t>(workload.concurrency),
                         .queue = static_cast<std::uint32_t>(workload.queue),
-                        .queue_wait = workload.queue_wait});
+                        .queue_wait = workload.queue_wait},
+                       {.mode = lane_mode(workload.mode), .pace_retries = workload.pace_retries});
     }
     for (const config::DatabaseEntry& entry : config.databases) {
         databases_.push_back(
@@ -238,15 +248,6 @@ Database* Server::database_for(std::string_view name) {
     return any;
 }
 
-std::size_t Server::workload_of(const LoginRequest& request, std::string_view application_name,
-                                const DoorFacts& door, std::string_view peer) const {
-    return classifier_.workload_of({.database = request.database,
-                                    .user = request.user,
-                                    .application_name = application_name,
-                                    .listener = door.name,
-                                    .client = address_host(peer)});
-}
-
 FrontendConnection* Server::find_frontend(std::uint64_t id) {
     const auto found = frontends_.find(id);
     return found == frontends_.end() ? nullptr : found->second.get();
@@ -328,6 +329,7 @@ void Server::sweep() {
     }
     holding_.for_each([](FrontendConnection& frontend) { frontend.on_tick(); });
     for (const auto& database : databases_) database->sweep(now);
+    shadow_report_.look(gate_, now, log_);
     while (!logging_in_.empty() && now - logging_in_.front().opened_at() >= config_.auth.timeout) {
         FrontendConnection& late = logging_in_.front();
         late.login_timed_out();

@@ -19,6 +19,7 @@
 #include "proxy/app/database.h"
 #include "proxy/app/frontend_connection.h"
 #include "proxy/app/idle_watch.h"
+#include "proxy/app/shadow_report.h"
 #include "proxy/app/spare_buffers.h"
 #include "proxy/base/instant.h"
 #include "proxy/base/intrusive_list.h"
@@ -91,19 +92,16 @@ public:
     void note_not_holding(FrontendConnection& frontend);
 
     [[nodiscard]] Database* database_for(std::string_view name);
-    [[nodiscard]] std::size_t workload_of(const LoginRequest& request,
-                                          std::string_view application_name, const DoorFacts& door,
-                                          std::string_view peer) const;
-    [[nodiscard]] bool looks_at_application_name() const {
-        return classifier_.looks_at_application_name();
-    }
+    [[nodiscard]] const config::Classifier& classifier() const { return classifier_; }
     [[nodiscard]] FrontendConnection* find_frontend(std::uint64_t id);
     void login_finished(FrontendConnection& frontend);
     [[nodiscard]] bool too_many_clients() const;
     void note_dead(FrontendConnection& frontend);
 
-    /// What a refusal of this workload says now.
-    [[nodiscard]] ShedFacts shed_facts(std::size_t workload, ShedReason reason, Duration waited);
+    /// What a refusal of this workload says now; its time to come back is promised to `refused`.
+    /// `not_before`: what is known of that time, if the gate is not what it lacks.
+    [[nodiscard]] ShedFacts shed_facts(Waiter& refused, std::size_t workload, ShedReason reason,
+                                       Duration waited = {}, Duration not_before = {});
     /// An id for a connect, and whose it was when the answer comes.
     std::uint64_t new_connect(Database& database, BackendId id);
     std::uint64_t new_connect(LockSampler& sampler);
@@ -144,7 +142,10 @@ private:
     [[nodiscard]] Snapshot make_snapshot() const;
     [[nodiscard]] WorkloadSnapshot workload_snapshot(std::size_t workload) const;
     [[nodiscard]] Readiness readiness() const;
-    double jitter();
+    [[nodiscard]] Duration retry_after(Waiter& refused, std::size_t workload, ShedReason reason,
+                                       Duration not_before);
+    double random_fraction();
+    [[nodiscard]] std::uint32_t limit_in_force(LaneId lane) const;
 
     Loop& loop_;
     Log& log_;
@@ -182,6 +183,7 @@ private:
     Outbox outbox_;
     std::vector<char> read_buffer_;
     SpareBuffers spare_buffers_;
+    ShadowReport shadow_report_;
     Timer timer_;
     Instant started_at_;
     Instant next_sweep_ = Instant::never();

@@ -47,10 +47,24 @@ struct WorkloadSnapshot {
     std::uint32_t waiting = 0;
     std::uint32_t peak_running = 0;
     std::uint32_t peak_waiting = 0;
+    std::vector<WordCount> modes;  ///< 1 for the mode in force, 0 for the others.
+    std::uint64_t arrived = 0;
     std::uint64_t admitted = 0;
     std::vector<WordCount> rejected;  ///< By reason; reasons that never happened stand with 0.
+    std::vector<WordCount> rejected_holders;  ///< Those of `rejected` that had a permit.
     std::uint64_t cancelled_while_queued = 0;
     std::uint64_t left_while_queued = 0;
+    std::uint32_t parked = 0;
+    std::uint32_t peak_parked = 0;
+    std::uint64_t parkings = 0;
+    std::uint64_t unparked = 0;
+    std::uint64_t cancelled_while_parked = 0;
+    std::uint64_t left_while_parked = 0;
+    std::uint64_t retries = 0;
+    std::uint64_t early_retries = 0;
+    std::uint32_t shadow_running = 0;  ///< What enforcing would run; 0 unless in shadow.
+    std::uint32_t shadow_waiting = 0;
+    std::vector<WordCount> would_reject;
     std::uint32_t orphaned = 0;  ///< Permits held for work whose client and answer are gone.
     std::uint32_t pinned = 0;    ///< Sessions that keep their backend between transactions.
     SampledHolders sampled;      ///< All zero without a lock sampler.

@@ -227,7 +227,7 @@ void Session::own_error(const Turn& turn, Outbox& out) {
 void Session::take_ready(const Frame& frame, Ruling ruling, Outbox& out) {
     const std::optional<TransactionStatus> status = parse_ready_for_query(frame.body());
     status_ = status.value_or(TransactionStatus::failed);
-    if (ledger_.settled()) lease_.commit_sent = lease_.begin_sent = false;
+    if (ledger_.settled()) lease_.commit_sent = lease_.begin_sent = lease_.end_sent = false;
     if (own_work_ == OwnWork::prepare) book_->settings = wanted_;
     if (!journal_.empty()) settle_settings();
     settle_catalog_change();

@@ -41,7 +41,7 @@ bool Session::take_lent(const Frame& frame, const Turn& turn, Outbox& out) {
         on_frontend_gone(Leaving::goodbye, turn, out);
         return true;
     }
-    if (must_wait(turn)) return false;
+    if (must_wait(turn) || !goes_ahead(frame, out)) return false;
     if (is_resident()) return lent_resident(frame, out);
     if (!refusal_.empty()) return deny_pin(frame, turn, out);
     switch (*type) {
@@ -155,6 +155,7 @@ bool Session::lent_text(bool runs, std::string_view text, bool whole, Outbox& ou
         lease_.commit_sent = true;
     }
     if (ends_block(statement.verb)) lease_.begin_sent = false;
+    if (ends_block(statement.verb) || effect.several || !whole) lease_.end_sent = true;
     if (begins_block(statement.verb) ||
         (effect.several && begins_block(first_verb(text)) && !may_commit(text))) {
         lease_.begin_sent = true;
@@ -187,7 +188,10 @@ bool Session::admit_effect(const TextEffect& effect, Outbox& out) {
 bool Session::admit_verb(TransactionVerb verb) {
     if (begins_block(verb) && !ledger_.unsynced() && !ledger_.settled()) return false;
     if (commits(verb)) lease_.commit_sent = true;
-    if (ends_block(verb)) lease_.begin_sent = false;
+    if (ends_block(verb)) {
+        lease_.begin_sent = false;
+        lease_.end_sent = true;
+    }
     if (begins_block(verb)) lease_.begin_sent = true;
     return true;
 }

@@ -75,6 +75,13 @@ private:
     State state_ = State::none;
 };
 
+/// What is known of the workload of the unit that stands next in a pipeline.
+enum class NextUnit : std::uint8_t {
+    unknown,
+    same,   ///< it may go ahead on the held permit
+    other,  ///< it waits for the answer to everything before it
+};
+
 /// A portal whose statement is DEALLOCATE or DISCARD ALL.
 struct PortalDrops {
     std::string portal;
@@ -89,6 +96,7 @@ struct Lease {
     bool first_unit_sent = false;   ///< only one Query or batch goes ahead of BEGIN's reply
     bool commit_sent = false;       ///< and not answered yet
     bool begin_sent = false;        ///< by the frontend, behind other work, and not answered yet
+    bool end_sent = false;          ///< something that may end a block, and not answered yet
     bool reset_needed = false;      ///< the backend must be cleaned before anyone else gets it
     bool discard_all_sent = false;  ///< the frontend itself cleaned it, if error_seen is false
     bool error_seen = false;
@@ -107,6 +115,7 @@ struct Lease {
     BackendCancel cancel;
     StuckUnnamed unnamed;
     StatementClock clock;  ///< of what was sent of the frontend's
+    NextUnit next_unit = NextUnit::unknown;
 };
 
 }  // namespace pgb

@@ -56,8 +56,12 @@ bool Session::lent_parse(const Frame& frame, Outbox& out) {
     const Passage passage = statements_.parse(frame, parse, facts, to);
     if (passage == Passage::wait) judged_ = effect;
     if (parse.name.empty()) {
-        lease_.unnamed.parsed(unnamed_is_stuck());
-        if (unnamed_is_stuck()) book_->last_statement.note(parse.text);
+        const bool stuck = unnamed_is_stuck();
+        lease_.unnamed.parsed(stuck);
+        if (stuck) {
+            note_comments({}, parse.text, whole);
+            book_->last_statement.note(parse.text);
+        }
     }
     return pass_on(passage, frame, Owed::parse, out);
 }
@@ -91,6 +95,7 @@ bool Session::lent_native_parse(const Frame& frame, Outbox& out) {
     const TransactionStatement transaction =
         whole ? parse_transaction_statement(parse.text) : TransactionStatement{};
     effects_.on_parse(parse.name, effect_of_parsed(transaction, effect, parse.text));
+    note_comments(parse.name, parse.text, whole);
     forward(frame, Owed::parse, out);
     return true;
 }

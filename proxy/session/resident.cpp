@@ -114,6 +114,7 @@ bool Session::lent_resident(const Frame& frame, Outbox& out) {
                 note_resident_text(parse.text, frame.body_is_whole());
             note_resident_statement(frame, parse, statement);
             book_->last_statement.note(parse.text);
+            note_comments(parse.name, parse.text, frame.body_is_whole());
             forward(frame, Owed::parse, out);
             return true;
         }

@@ -17,6 +17,7 @@
 #include "proxy/session/local_answers.h"
 #include "proxy/session/outbox.h"
 #include "proxy/session/owed_statements.h"
+#include "proxy/session/own_warnings.h"
 #include "proxy/session/refusal.h"
 #include "proxy/session/reply_ledger.h"
 #include "proxy/session/reported_values.h"
@@ -27,6 +28,7 @@
 #include "proxy/session/state_tracking.h"
 #include "proxy/session/statement_effects.h"
 #include "proxy/session/statement_facts.h"
+#include "proxy/session/tag_book.h"
 #include "proxy/session/text_effect.h"
 #include "proxy/session/virtual_block.h"
 
@@ -77,6 +79,18 @@ public:
     /// A digest of the database, the user and the startup parameters.
     void note_origin(std::uint64_t origin) { statements_.set_origin(origin); }
 
+    /// The choice of a workload depends on texts: each question says what it is about.
+    void watch_texts() { watches_texts_ = true; }
+    /// The statement that set `name` for the session, as it will be for the transaction that asks;
+    /// empty: none did. Valid until the next call that changes anything.
+    [[nodiscard]] std::string_view text_that_set(std::string_view name) const {
+        return (aim_ ? *aim_ : settings_).text_of(name);
+    }
+    /// Whether it wants to be told warnings.
+    [[nodiscard]] bool wants_warnings() const {
+        return warnings_for(settings_) == VirtualBlock::Warnings::told;
+    }
+
     /// Takes messages from the front of what the frontend sent and was not taken yet; returns how
     /// many bytes. Stops at a message that must wait: call again after the next event.
     std::size_t on_frontend(std::string_view input, const Turn& turn, Outbox& out);
@@ -98,6 +112,7 @@ public:
     void on_backend_ready(BackendBook& book, const Turn& turn, Outbox& out);
     void on_pin_granted(const Turn& turn, Outbox& out);
     void on_pin_denied(const ShedFacts& facts, const Turn& turn, Outbox& out);
+    void on_workload(bool same) { lease_.next_unit = same ? NextUnit::same : NextUnit::other; }
     /// `sure` false: the signal may still come, so this backend is never lent again.
     void on_cancel_closed(bool sure, const Turn& turn, Outbox& out);
 
@@ -140,6 +155,12 @@ private:
     bool ask_for_text(std::string_view text, bool whole, Outbox& out);
     bool ask_for_statement(std::string_view name, Outbox& out);
     void refuse(const Frame& frame, Outbox& out);
+
+    // classing.cpp: texts that decide about the workload
+    [[nodiscard]] StatementText text_of(const Frame& frame) const;
+    [[nodiscard]] std::string_view text_of_statement(std::string_view name) const;
+    bool goes_ahead(const Frame& frame, Outbox& out);
+    void note_comments(std::string_view name, std::string_view text, bool whole);
 
     // late_parses.cpp: a Parse that is answered before a backend is had
     bool parse_late(const Frame& frame, const ParseRequest& parse, std::string_view behind,
@@ -286,6 +307,8 @@ private:
     std::string refusal_;
     LocalAnswers local_;
 
+    TagBook tag_book_;
+    bool watches_texts_ = false;
     bool has_backend_ = false;   // lent, or kept by a pin
     bool pin_reserved_ = false;  // the pool counts a pin for this session
     bool reset_owed_ = false;    // by the lease that kept the backend: it must be cleaned some day

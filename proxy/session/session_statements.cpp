@@ -61,6 +61,18 @@ const StatementFacts* SessionStatements::facts(std::string_view name) const {
     return found.statement != nullptr ? &found.statement->facts : nullptr;
 }
 
+std::string_view SessionStatements::text(std::string_view name) const {
+    if (name.empty()) {
+        const UnnamedStatement::Version& unnamed = unnamed_.latest();
+        if (unnamed.token == 0 || unnamed.message.empty()) return {};
+        return parse_parse(std::string_view(unnamed.message).substr(kMessageHeaderSize), true).text;
+    }
+    const Found found = look_up(name, 0);
+    if (found.pending != nullptr) return found.pending->text;
+    return found.statement != nullptr ? std::string_view(found.statement->text)
+                                      : std::string_view();
+}
+
 bool SessionStatements::has_room(std::string_view name, std::size_t size) const {
     if (name.size() > kNameMax) return false;
     if (knows(name)) return true;
