@@ -82,7 +82,8 @@ WorkloadSnapshot Server::workload_snapshot(std::size_t workload) const {
     const LaneStats& stats = gate_.stats(lane);
     const ReturnStats& returns = gate_.returns(lane);
     static constexpr LaneStats kNoShadow;
-    const LaneStats& shadow = gate_.shadow(lane) != nullptr ? *gate_.shadow(lane) : kNoShadow;
+    const LaneStats* const in_shadow = gate_.shadow(lane);
+    const LaneStats& shadow = in_shadow != nullptr ? *in_shadow : kNoShadow;
     WorkloadSnapshot snapshot{.name = std::string(gate_.name(lane)),
                               .concurrency = gate_.budget(lane).concurrency,
                               .queue = gate_.budget(lane).queue,
