@@ -102,10 +102,12 @@ std::string_view leading_comment(std::string_view text) {
 
 // Sequel's kind. Its `--` stands apart, so that one inside a value is not taken for it.
 std::string_view line_comment(std::string_view text) {
-    const std::string_view line = text.substr(text.find_last_of("\r\n") + 1);
-    std::size_t at = line.rfind("--");
-    while (at != kNone && at > 0 && !is_blank(line[at - 1])) at = line.rfind("--", at - 1);
-    return at == kNone ? std::string_view() : line.substr(at);
+    for (std::size_t at = text.size(); at-- > 0;) {
+        if (text[at] == '\n' || text[at] == '\r') return {};
+        if (text[at] != '-' || at + 1 == text.size() || text[at + 1] != '-') continue;
+        if (at == 0 || is_blank(text[at - 1])) return text.substr(at);
+    }
+    return {};
 }
 
 // The comment with its signs at the end of the text.

@@ -75,7 +75,7 @@ void FrontendConnection::remember_login() {
     choice_->chosen_at_login = choice_at_login(request);
     choice_->application_name = request.application_name;
     choice_->told_at_login = choice_->told = session_.told(kApplicationName);
-    if (server_.classifier().looks_at_text()) session_.watch_texts();
+    session_.watch(server_.classifier().looks_at_text());
 }
 
 config::Subject FrontendConnection::subject() const {
@@ -101,10 +101,20 @@ void FrontendConnection::choose_workload() {
     // A transaction stays where it was admitted.
     if (choice_ == nullptr || permit_.held()) return;
     note_name();
+    if (is_usual(server_.outbox().subject().text)) {
+        workload_ = choice_->usual;
+        return;
+    }
     const std::string chosen = chosen_by(server_.outbox().subject().text);
     workload_ = workload_for(chosen);
     if (chosen != choice_->last_refused) choice_->last_refused.clear();
     if (!chosen.empty()) tell_choice(chosen);
+}
+
+// Nothing was ever set, by no name was anything chosen, and no rule looks at texts.
+bool FrontendConnection::is_usual(std::string_view text) const {
+    return !server_.classifier().looks_at_text() && !session_.has_settings() &&
+           choice_->chosen_at_login.empty() && choice_->last_refused.empty() && !may_be_set(text);
 }
 
 void FrontendConnection::ask_workload() {

@@ -161,6 +161,7 @@ private:
     void choose_workload();
     void ask_workload();
     void note_name();
+    [[nodiscard]] bool is_usual(std::string_view text) const;
     [[nodiscard]] config::Subject subject() const;
     [[nodiscard]] std::string chosen_by(std::string_view text) const;
     [[nodiscard]] std::size_t workload_for(std::string_view chosen) const;

@@ -79,8 +79,13 @@ public:
     /// A digest of the database, the user and the startup parameters.
     void note_origin(std::uint64_t origin) { statements_.set_origin(origin); }
 
-    /// The choice of a workload depends on texts: each question says what it is about.
-    void watch_texts() { watches_texts_ = true; }
+    /// There is a choice of workloads: each question says what it is about. What is asked about a
+    /// prepared statement, and in a pipeline, only if `texts` decide and not their names alone.
+    void watch(bool texts) {
+        tells_subject_ = true;
+        watches_texts_ = texts;
+    }
+    [[nodiscard]] bool has_settings() const { return !settings_.empty(); }
     /// The statement that set `name` for the session, as it will be for the transaction that asks;
     /// empty: none did. Valid until the next call that changes anything.
     [[nodiscard]] std::string_view text_that_set(std::string_view name) const {
@@ -308,6 +313,7 @@ private:
     LocalAnswers local_;
 
     TagBook tag_book_;
+    bool tells_subject_ = false;
     bool watches_texts_ = false;
     bool has_backend_ = false;   // lent, or kept by a pin
     bool pin_reserved_ = false;  // the pool counts a pin for this session

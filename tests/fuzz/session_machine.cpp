@@ -27,7 +27,7 @@ public:
     // A session with a backend for life, or one that asks for a backend each time; `watches`: texts
     // decide about its workloads.
     Machine(bool resident, bool watches) : kept_(resident), pin_(resident) {
-        if (watches) session_.watch_texts();
+        if (watches) session_.watch(true);
         if (resident) session_.become_resident(book_, rules_);
     }
 
