@@ -208,9 +208,11 @@ void Session::own_error(const Turn& turn, Outbox& out) {
                 out.to_frontend(reply);
             }
             return;
+        case OwnWork::probe: own_work_ = OwnWork::probe_failed; return;
         case OwnWork::rollback:
         case OwnWork::barrier:
-        case OwnWork::probe:
+        case OwnWork::probe_failed:
+        case OwnWork::probe_again:
         case OwnWork::discard:
             // A backend that can't be cleaned is never lent again.
             give_up_unclean(turn, out);
