@@ -165,7 +165,12 @@ bool Session::take_error(const Frame& frame, const Turn& turn, Outbox& out) {
         return true;
     }
     if (state_ == SessionState::starting) {
-        deliver(frame, Ruling::forward, out);
+        // Before anything of the frontend's was sent it is the refusal of what asked for the lease.
+        if (lease_.worked) {
+            deliver(frame, Ruling::forward, out);
+        } else {
+            keep_as_refusal(frame);
+        }
         begin_failed(out);
         return true;
     }
@@ -188,6 +193,7 @@ void Session::begin_failed(Outbox& out) {
         append_sync(sync, ledger_);
         out.to_backend(sync);
     }
+    if (!lease_.worked) return;
     if (open_batch) {
         local_.discard_batch();
     } else {

@@ -158,6 +158,7 @@ private:
     // preparing.cpp: this session's settings on a backend, and what its frontend is told of them
     void prepare(const SettingsBook& wanted, const Turn& turn, Outbox& out);
     bool prepare_failed(const Frame& frame, Outbox& out);
+    void keep_as_refusal(const Frame& error);
     void prepared(const Turn& turn, Outbox& out);
     void give_up_preparing(Outbox& out);
     void begin_work(Outbox& out);
