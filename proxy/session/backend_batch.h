@@ -65,7 +65,8 @@ void append_lock_question(std::string& out, ReplyLedger& ledger);
 void append_barrier(std::string& out, ReplyLedger& ledger);
 
 /// A whole batch that changes nothing. On a backend of PostgreSQL 18 that is unwell behind a Query in
-/// the place of a Sync it gets the XX000 that somebody's statement would get.
+/// the place of a Sync it gets the XX000 that somebody's statement would get: a transaction is open
+/// that was not to be, and the error ends it.
 void append_probe(std::string& out, ReplyLedger& ledger);
 
 /// Makes a prepared statement without declared parameter types.

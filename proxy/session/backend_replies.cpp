@@ -168,7 +168,12 @@ bool Session::take_error(const Frame& frame, const Turn& turn, Outbox& out) {
         return true;
     }
     if (state_ == SessionState::starting) {
-        deliver(frame, Ruling::forward, out);
+        // Before anything of the frontend's was sent it is the refusal of what asked for the lease.
+        if (lease_.worked) {
+            deliver(frame, Ruling::forward, out);
+        } else {
+            keep_as_refusal(frame);
+        }
         begin_failed(out);
         return true;
     }
@@ -191,6 +196,7 @@ void Session::begin_failed(Outbox& out) {
         append_sync(sync, ledger_);
         out.to_backend(sync);
     }
+    if (!lease_.worked) return;
     if (open_batch) {
         local_.discard_batch();
     } else {
@@ -211,9 +217,11 @@ void Session::own_error(const Turn& turn, Outbox& out) {
                 out.to_frontend(reply);
             }
             return;
+        case OwnWork::probe: own_work_ = OwnWork::probe_failed; return;
         case OwnWork::rollback:
         case OwnWork::barrier:
-        case OwnWork::probe:
+        case OwnWork::probe_failed:
+        case OwnWork::probe_again:
         case OwnWork::discard:
             // A backend that can't be cleaned is never lent again.
             give_up_unclean(turn, out);

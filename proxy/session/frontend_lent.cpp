@@ -113,7 +113,7 @@ bool Session::lent_query(const Frame& frame, Outbox& out) {
         target.kind == StatementTarget::Kind::deallocate && statements_.knows(target.name);
     // In a failed block it fails, and the name stays.
     if (deallocates && !ledger_.settled() && !ledger_.unsynced()) return false;
-    if (!admit_target(target, out)) return false;
+    if (!admit_target(target, out) || !admit_later_targets(effect, query.text, out)) return false;
     if (!lent_text(true, query.text, frame.body_is_whole(), out)) return false;
     StatementWire to = wire(out);
     SessionStatements::Drops drops{.all = effect.drops_all_statements};

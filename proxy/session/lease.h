@@ -23,11 +23,13 @@ enum class OwnWork : std::uint8_t {
     none,
     batch_abort,  ///< the end of a batch that the frontend did not finish, or that was refused
     rollback,
-    barrier,    ///< a round trip behind which everything was answered
-    probe,      ///< a batch that finds out whether the backend is well
-    discard,    ///< DISCARD ALL
-    prepare,    ///< the session's settings, before its first byte of work
-    ask_locks,  ///< whether advisory locks are held
+    barrier,       ///< a round trip behind which everything was answered
+    probe,         ///< a batch that finds out whether the backend is well
+    probe_failed,  ///< it was not: the error has ended what made it so
+    probe_again,   ///< the same batch, which must succeed
+    discard,       ///< DISCARD ALL
+    prepare,       ///< the session's settings, before its first byte of work
+    ask_locks,     ///< whether advisory locks are held
 };
 
 /// Work that prepares or cleans the backend, about which no frontend waits to hear.

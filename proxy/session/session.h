@@ -187,6 +187,7 @@ private:
     // preparing.cpp: this session's settings on a backend, and what its frontend is told of them
     void prepare(const SettingsBook& wanted, const Turn& turn, Outbox& out);
     bool prepare_failed(const Frame& frame, Outbox& out);
+    void keep_as_refusal(const Frame& error);
     void prepared(const Turn& turn, Outbox& out);
     void give_up_preparing(Outbox& out);
     void begin_work(Outbox& out);
@@ -224,9 +225,14 @@ private:
     bool pass_on(Passage passage, const Frame& frame, Owed owed, Outbox& out);
     void note_portal(std::string_view portal, const StatementFacts& facts);
     bool admit_target(const StatementTarget& target, Outbox& out);
+    bool admit_later_targets(const TextEffect& effect, std::string_view text, Outbox& out);
+    bool hand_over(std::string_view name, Outbox& out);
     [[nodiscard]] StatementWire wire(Outbox& out);
     [[nodiscard]] StatementEffect effect_of_parsed(const TransactionStatement& transaction,
-                                                   const TextEffect& effect, std::string_view text);
+                                                   const TextEffect& effect,
+                                                   const ParseRequest& parse);
+    bool bind_calls(const Frame& frame, const BindRequest& bind, const StatementEffect& does,
+                    Outbox& out);
 
     // backend_replies.cpp
     bool take_reply(const Frame& frame, const Turn& turn, Outbox& out);
