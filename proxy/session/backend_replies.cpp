@@ -189,10 +189,10 @@ void Session::begin_failed(Outbox& out) {
         out.to_backend(sync);
     }
     if (open_batch) {
-        discarding_ = true;
+        local_.discard_batch();
     } else {
         std::string& reply = out.scratch();
-        answer(reply, out);
+        local_.answer(reply, out);
     }
 }
 
@@ -204,7 +204,7 @@ void Session::own_error(const Turn& turn, Outbox& out) {
                 reply.swap(refusal_);
                 refusal_.clear();
                 if (status_ != TransactionStatus::idle) block_.fail();
-                discarding_ = true;
+                local_.discard_batch();
                 out.to_frontend(reply);
             }
             return;
@@ -230,7 +230,7 @@ void Session::take_ready(const Frame& frame, Ruling ruling, Outbox& out) {
     settle_catalog_change();
     if (status_ == TransactionStatus::idle && state_ == SessionState::active) {
         lease_.transaction_since = last_activity_;
-        lease_.cancelled_at = Instant::never();
+        lease_.cancel.end();
     }
     deliver(frame, ruling, out);
 }

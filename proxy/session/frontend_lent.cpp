@@ -27,7 +27,7 @@ bool Session::must_wait(const Turn& turn) const {
     if (ledger_.unsynced()) return ledger_.size() >= kLedgerMax;
     if (ledger_.settled()) {
         // A late cancel must not hit the statement behind the one it was meant for.
-        return lease_.cancel_in_flight;
+        return lease_.cancel.in_flight();
     }
     if (ledger_.size() >= kLedgerMax || journal_.in_flight()) return true;
     return turn.contended &&
@@ -119,7 +119,7 @@ bool Session::lent_query(const Frame& frame, Outbox& out) {
         drops.given = target.name;
     }
     const Note note = statements_.query(drops, to);
-    lease_.unnamed_unbound = false;
+    lease_.unnamed.bound();
     forward(frame, Owed::query, out, note);
     if (state_ == SessionState::starting) lease_.first_unit_sent = true;
     ++lease_.sync_points;
@@ -207,9 +207,9 @@ bool Session::deny_pin(const Frame& frame, const Turn& turn, Outbox& out) {
     if (status_ != TransactionStatus::idle) block_.fail();
     frontend_rest_ = Rest::drop;
     if (frame.type == static_cast<char>(FrontendType::query)) {
-        answer(reply, out);
+        local_.answer(reply, out);
     } else {
-        fail_batch(reply, out);
+        local_.fail_batch(reply, out);
     }
     state_ = SessionState::settling;
     settle(turn, out);

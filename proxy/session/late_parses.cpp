@@ -42,7 +42,7 @@ bool Session::parse_late(const Frame& frame, const ParseRequest& parse, std::str
     if (block_.state() != VirtualBlock::State::none && keeps_its_snapshot(block_)) return false;
     const TextEffect effect = judge(parse.text, true);
     if (!may_come_late(effect)) return false;
-    note_settings();
+    statements_.set_settings(journal_.fingerprint(settings_));
     const std::string_view types =
         frame.body().substr(parse.name.size() + parse.text.size() + 2 + sizeof(std::uint16_t));
     const StatementFacts facts({}, effect_of_parsed({}, effect, parse.text));

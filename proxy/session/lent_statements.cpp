@@ -52,12 +52,11 @@ bool Session::lent_parse(const Frame& frame, Outbox& out) {
                          effect_of_parsed(transaction, effect, parse.text));
     if (target.kind == StatementTarget::Kind::deallocate) facts.target = std::move(target);
     StatementWire to = wire(out);
-    note_settings();
+    statements_.set_settings(journal_.fingerprint(settings_));
     const Passage passage = statements_.parse(frame, parse, facts, to);
     if (passage == Passage::wait) judged_ = effect;
     if (parse.name.empty()) {
-        lease_.unnamed_unbound = unnamed_is_stuck();
-        lease_.unnamed_kept = false;
+        lease_.unnamed.parsed(unnamed_is_stuck());
     }
     return pass_on(passage, frame, Owed::parse, out);
 }
@@ -68,14 +67,6 @@ StatementEffect Session::effect_of_parsed(const TransactionStatement& transactio
             .savepoint = std::string(transaction.name),
             .changes = changes_of(effect, text),
             .text = effect};
-}
-
-// Statements are alike only if they were made under the same settings; those that are not kept or
-// undone yet are nobody else's.
-void Session::note_settings() {
-    constexpr std::uint64_t kInDoubt = 0x9e3779b97f4a7c15;
-    const std::uint64_t kept = settings_.fingerprint();
-    statements_.set_settings(journal_.empty() ? kept : kept ^ kInDoubt);
 }
 
 // A session that keeps its backend anyway makes its statements there by itself, and so does one
@@ -123,7 +114,7 @@ bool Session::lent_bind(const Frame& frame, Outbox& out) {
         StatementWire to = wire(out);
         passage = statements_.bind(frame, bind, to);
     }
-    if (bind.statement.empty()) lease_.unnamed_unbound = false;
+    if (bind.statement.empty()) lease_.unnamed.bound();
     return pass_on(passage, frame, Owed::bind, out);
 }
 

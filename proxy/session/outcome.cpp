@@ -82,7 +82,7 @@ void Session::lose_backend(Decision how, const Turn& turn, Outbox& out) {
         std::string& reply = out.scratch();
         reply.swap(refusal_);
         refusal_.clear();
-        discarding_ = true;
+        local_.discard_batch();
         if (in_block) block_.fail();
         out.to_frontend(reply);
     }
@@ -128,8 +128,9 @@ void Session::tell_lost(bool resolution_unknown, Outbox& out) {
     }
     if (syncs == 0 && !open_batch) {
         // Nothing is owed: the frontend learns it when it speaks next.
-        untold_error_.clear();
-        if (!resolution_unknown) append_rolled_back(untold_error_);
+        std::string error;
+        if (!resolution_unknown) append_rolled_back(error);
+        local_.tell_later(std::move(error));
         return;
     }
     std::string& reply = out.scratch();
@@ -153,7 +154,7 @@ void Session::tell_lost(bool resolution_unknown, Outbox& out) {
     }
     if (open_batch) {
         append_next_error();
-        discarding_ = true;
+        local_.discard_batch();
     }
     out.to_frontend(reply);
 }

@@ -68,8 +68,7 @@ void Session::begin_work(Outbox& out) {
     aim_.reset();
     tell_parameters(out);
     std::string& prefix = out.scratch();
-    for (const std::string& name : owed_closes_) append_close_statement(prefix, ledger_, name);
-    owed_closes_.clear();
+    owed_.settle(prefix, ledger_, statements_.unnamed().latest());
     if (block_.state() == VirtualBlock::State::open) {
         lease_.begin_prepares = append_begin(prefix, ledger_, block_, *book_);
         state_ = SessionState::starting;

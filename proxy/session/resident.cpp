@@ -27,7 +27,7 @@ bool Session::idle_resident(const Frame& frame, Outbox& out) {
     switch (*frontend_type(frame.type)) {
         case FrontendType::sync:
             if (frame.size != kMessageHeaderSize) break;
-            answer(reply, out);
+            local_.answer(reply, out);
             return true;
         case FrontendType::flush:
             if (frame.size != kMessageHeaderSize) break;
@@ -38,7 +38,7 @@ bool Session::idle_resident(const Frame& frame, Outbox& out) {
             if (parse_transaction_statement(query.text).verb != TransactionVerb::empty) break;
             forget_unnamed(frame);
             append_empty_query_response(reply);
-            answer(reply, out);
+            local_.answer(reply, out);
             return true;
         }
         // Left over from a COPY that failed: PostgreSQL drops them without a word.
@@ -63,7 +63,7 @@ void Session::forget_unnamed(const Frame& frame) {
     if (is_parse && !parse_parse(frame.body(), frame.body_is_whole()).name.empty()) return;
     if (!is_parse && frame.type != static_cast<char>(FrontendType::query)) return;
     statements_.drop_unnamed();
-    unnamed_stale_ = true;
+    owed_.unnamed_changed();
 }
 
 void Session::resume_resident(const Turn& turn, Outbox& out) {
@@ -71,28 +71,13 @@ void Session::resume_resident(const Turn& turn, Outbox& out) {
     ledger_.clear();
     status_ = TransactionStatus::idle;
     own_work_ = OwnWork::none;
-    local_portal_.reset();
+    local_.forget_portal();
     // What was answered in a failed block of the proxy's making, or to a ping, the backend has yet
     // to hear.
     std::string& prefix = out.scratch();
-    for (const std::string& name : owed_closes_) append_close_statement(prefix, ledger_, name);
-    owed_closes_.clear();
-    for (const auto& [name, text] : owed_parses_) append_parse(prefix, ledger_, name, text);
-    owed_parses_.clear();
-    if (unnamed_stale_) append_unnamed(prefix);
-    unnamed_stale_ = false;
+    owed_.settle(prefix, ledger_, statements_.unnamed().latest());
     state_ = SessionState::active;
     out.to_backend(prefix);
-}
-
-void Session::append_unnamed(std::string& prefix) {
-    const UnnamedStatement::Version& unnamed = statements_.unnamed().latest();
-    if (unnamed.token == 0 || unnamed.message.empty()) {
-        append_close_statement(prefix, ledger_, {});
-        return;
-    }
-    const std::string_view body = std::string_view(unnamed.message).substr(kMessageHeaderSize);
-    append_parse(prefix, ledger_, {}, parse_parse(body, true).text);
 }
 
 // Known again when a Bind of it is refused, or comes in a failed block.
@@ -132,7 +117,7 @@ bool Session::lent_resident(const Frame& frame, Outbox& out) {
         }
         case FrontendType::bind: {
             const BindRequest bind = parse_bind(frame.body(), frame.body_is_whole());
-            const StatementFacts* statement = local_statement(bind.statement);
+            const StatementFacts* statement = local_.transaction_statement(bind.statement);
             if (statement != nullptr && commits(statement->verb)) lease_.commit_sent = true;
             forward(frame, Owed::bind, out);
             return true;

@@ -88,10 +88,9 @@ void Session::on_backend_ready(BackendBook& book, const Turn& turn, Outbox& out)
     status_ = TransactionStatus::idle;
     own_work_ = OwnWork::none;
     lease_.reset_needed = (has_backend_ && reset_owed_) || rules_.reset_always;
-    lease_.unnamed_unbound = (pins_ & kPinUnnamedStatement) != 0 && unnamed_is_stuck();
-    lease_.unnamed_kept = lease_.unnamed_unbound;
+    if ((pins_ & kPinUnnamedStatement) != 0 && unnamed_is_stuck()) lease_.unnamed.keep();
     has_backend_ = true;
-    local_portal_.reset();
+    local_.forget_portal();
     if (book.settings == settings_ || (aim_ && book.settings == *aim_) ||
         (pins_ & kPinSettings) != 0) {
         begin_work(out);
@@ -113,7 +112,7 @@ void Session::on_pin_granted(const Turn& turn, Outbox& out) {
 void Session::on_pin_denied(const ShedFacts& facts, const Turn& turn, Outbox& out) {
     if (state_ == SessionState::settling) {
         // The unnamed statement can't be kept. A Bind of it will be told that it does not exist.
-        lease_.unnamed_unbound = false;
+        lease_.unnamed.give_up();
         settle(turn, out);
         return;
     }
@@ -121,8 +120,7 @@ void Session::on_pin_denied(const ShedFacts& facts, const Turn& turn, Outbox& ou
 }
 
 void Session::on_cancel_closed(bool sure, const Turn& turn, Outbox& out) {
-    lease_.cancel_in_flight = false;
-    lease_.cancel_unsure = lease_.cancel_unsure || !sure;
+    lease_.cancel.closed(sure);
     if (state_ == SessionState::settling) {
         settle(turn, out);
     } else if (state_ == SessionState::winding_up) {
@@ -143,8 +141,8 @@ void Session::on_cancel_request(const Turn& turn, Outbox& out) {
         case SessionState::starting:
         case SessionState::active:
             // Nothing owed, nothing to cancel: PostgreSQL would ignore it, too.
-            if (ledger_.settled() || lease_.cancel_in_flight) return;
-            lease_.cancel_in_flight = true;
+            if (ledger_.settled() || lease_.cancel.in_flight()) return;
+            lease_.cancel.sent();
             out.decide(Decision::cancel_backend);
             return;
         case SessionState::preparing:

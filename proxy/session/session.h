@@ -12,7 +12,10 @@
 #include "protocol/transaction_statement.h"
 #include "proxy/base/instant.h"
 #include "proxy/session/backend_batch.h"
+#include "proxy/session/lease.h"
+#include "proxy/session/local_answers.h"
 #include "proxy/session/outbox.h"
+#include "proxy/session/owed_statements.h"
 #include "proxy/session/refusal.h"
 #include "proxy/session/reply_ledger.h"
 #include "proxy/session/reported_values.h"
@@ -28,72 +31,12 @@
 
 namespace pgb {
 
-/// What the driver knows at the moment of a call.
-struct Turn {
-    Instant now;
-    /// Somebody waits for a permit of this session's workload, or for a backend of its pool.
-    bool contended = false;
-};
-
-/// A cancel may reach the server between two statements; the next finds what runs. Longer than a
-/// server takes from one to the next, unless it is overloaded.
-inline constexpr Duration kCancelInterval = std::chrono::milliseconds(200);
-
-/// The timeouts of the workload and the pool a permit was granted for. Zero: off.
-struct LeaseRules {
-    Duration holder_idle{0};
-    Duration transaction{0};
-    Duration cancel_after_leave{0};
-    Duration reset_timeout{0};
-    Duration cancel_timeout{0};
-    /// Clean the backend after each transaction, whatever its texts say.
-    bool reset_always = false;
-};
-
 /// Head tables shared by all sessions.
 struct SessionTables {
     HeadTable frontend = {};
     HeadTable backend = {};
     /// Judges statement texts for all of them; none: the lexer alone does, and every SET pins.
     StateTracking* tracking = nullptr;
-};
-
-/// A portal whose statement is DEALLOCATE or DISCARD ALL.
-struct PortalDrops {
-    std::string portal;
-    bool all = false;
-    std::string name;  ///< of the statement, if not all
-};
-
-/// What is true of one lease of a backend, from on_backend_ready() to its end; a new one starts
-/// with these values.
-struct Lease {
-    bool worked = false;            ///< something of the frontend's was sent
-    bool first_unit_sent = false;   ///< only one Query or batch goes ahead of BEGIN's reply
-    bool commit_sent = false;       ///< and not answered yet
-    bool begin_sent = false;        ///< by the frontend, behind other work, and not answered yet
-    bool reset_needed = false;      ///< the backend must be cleaned before anyone else gets it
-    bool discard_all_sent = false;  ///< the frontend itself cleaned it, if error_seen is false
-    bool error_seen = false;
-    bool cancel_in_flight = false;
-    bool worn_out = false;         ///< a resident has left it: nobody else gets it
-    bool cancel_unsure = false;    ///< a cancel may still hit whatever this backend does
-    bool begin_prepares = false;   ///< the next own ParseComplete confirms a BEGIN statement
-    bool unnamed_unbound = false;  ///< an unnamed statement too long to be made again elsewhere
-                                   ///< was not bound yet: a later batch may want it
-    bool unnamed_kept = false;     ///< it is of an earlier batch, for which the backend was kept
-    std::vector<PortalDrops> portal_drops;  ///< portals that drop statements when they run
-    bool flushed = false;                   ///< the proxy asked for held replies; once is enough
-    bool aborted = false;                   ///< the batch of a frontend that has gone was ended
-    bool catalogs_changed = false;          ///< maybe, and not yet for the others to see
-    bool locks_changed = false;             ///< maybe: PostgreSQL is asked whether there are any
-    PinReasons unpins = 0;                  ///< what ends when the frontend's work succeeds
-    bool muted = false;                     ///< what the backend says from here on is about that
-    std::uint32_t sync_points = 0;          ///< forwarded since the permit was granted
-    Instant granted_at;
-    Instant transaction_since;  ///< granted_at, or when the one before it in a pipeline ended
-    Instant cancelled_at = Instant::never();  ///< when the proxy itself cancelled
-    Instant cancel_again_at = Instant::never();
 };
 
 /// One frontend connection after login: decides what each message of either side means, when a
@@ -118,7 +61,9 @@ public:
         : frontend_framer_(tables.frontend),
           backend_framer_(tables.backend),
           statements_(registry),
-          tracking_(tables.tracking) {}
+          tracking_(tables.tracking),
+          local_({block_, statements_, effects_, owed_, settings_, journal_},
+                 tables.tracking != nullptr) {}
 
     /// What the frontend was greeted with.
     void note_greeting(const std::vector<std::pair<std::string, std::string>>& parameters) {
@@ -180,55 +125,24 @@ public:
 
 private:
     enum class Rest : std::uint8_t { drop, forward, shape };
-    enum class OwnWork : std::uint8_t {
-        none,
-        batch_abort,
-        rollback,
-        barrier,
-        probe,
-        discard,
-        prepare,
-        ask_locks
-    };
     enum class Follow : std::uint8_t { yes, wait, pin };
 
     // frontend_idle.cpp: messages while no backend takes part
     bool take_idle(const Frame& frame, std::string_view behind, const Turn& turn, Outbox& out);
-    bool discard(const Frame& frame, Outbox& out);
+    bool answer_or_ask(const Frame& frame, FrontendType type, std::string_view behind, Outbox& out);
     bool idle_query(const Frame& frame, Outbox& out);
     bool idle_parse(const Frame& frame, std::string_view behind, Outbox& out);
-    bool idle_bind(const Frame& frame, Outbox& out);
-    void append_not_in_failed_block(std::string_view name, std::string& reply) const;
-    void append_no_portal(std::string_view name, std::string& reply) const;
-    bool idle_describe(const Frame& frame, Outbox& out);
-    bool describe_rowless(const TargetRequest& target, Outbox& out);
-    bool idle_execute(const Frame& frame, Outbox& out);
-    bool idle_close(const Frame& frame, Outbox& out);
+    [[nodiscard]] Kept kept() const;
     bool ask(bool pins, Outbox& out);
     bool ask_for_text(std::string_view text, bool whole, Outbox& out);
     bool ask_for_statement(std::string_view name, Outbox& out);
-    [[nodiscard]] bool refuses_begin(const Frame& frame) const;
-    bool refuse(const Frame& frame, Outbox& out);
-    void fail_batch(std::string& reply, Outbox& out);
-    void answer(std::string& reply, Outbox& out) const;
-    [[nodiscard]] bool untold_failure(const TransactionStatement& statement) const;
-    bool answer_failed_block(Outbox& out);
-    void forget_untold_error();
-    bool fails_to_parse(std::string_view text, bool whole, const TransactionStatement& statement,
-                        std::string& reply) const;
+    void refuse(const Frame& frame, Outbox& out);
 
     // late_parses.cpp: a Parse that is answered before a backend is had
     bool parse_late(const Frame& frame, const ParseRequest& parse, std::string_view behind,
                     Outbox& out);
     void note_catalog_change(const TextEffect& effect);
     void settle_catalog_change();
-
-    // idle_statements.cpp: prepared statements meanwhile
-    bool parse_here(const Frame& frame, const ParseRequest& parse,
-                    const TransactionStatement& statement, Outbox& out);
-    bool drop_statements(std::string_view text, std::string& reply);
-    void close_here(std::string_view name);
-    [[nodiscard]] const StatementFacts* local_statement(std::string_view name) const;
 
     // frontend_lent.cpp: messages while a backend is lent
     bool take_lent(const Frame& frame, const Turn& turn, Outbox& out);
@@ -267,6 +181,7 @@ private:
     bool follow_execute(const Frame& frame, Outbox& out);
     void add_pins(const TextEffect& effect);
     void settle_settings();
+
     // lent_statements.cpp: what makes, binds, describes and closes statements, on a lent backend
     bool lent_parse(const Frame& frame, Outbox& out);
     [[nodiscard]] bool stays_native(const ParseRequest& parse) const;
@@ -283,7 +198,6 @@ private:
     [[nodiscard]] StatementWire wire(Outbox& out);
     [[nodiscard]] StatementEffect effect_of_parsed(const TransactionStatement& transaction,
                                                    const TextEffect& effect, std::string_view text);
-    void note_settings();
 
     // backend_replies.cpp
     bool take_reply(const Frame& frame, const Turn& turn, Outbox& out);
@@ -302,7 +216,6 @@ private:
     bool idle_resident(const Frame& frame, Outbox& out);
     void forget_unnamed(const Frame& frame);
     void resume_resident(const Turn& turn, Outbox& out);
-    void append_unnamed(std::string& prefix);
     void note_resident_statement(const Frame& frame, const ParseRequest& parse,
                                  const TransactionStatement& statement);
     bool lent_resident(const Frame& frame, Outbox& out);
@@ -353,13 +266,7 @@ private:
     PinReasons pins_ = 0;
 
     SessionStatements statements_;
-    // The unnamed portal, when it holds a statement answered without a backend.
-    std::optional<StatementFacts> local_portal_;
-    // Names of a pinned session's own that were closed while no backend took part; the kept backend is told first thing.
-    std::vector<std::string> owed_closes_;
-    // Of a resident: names and texts made meanwhile, and whether the unnamed one was touched.
-    std::vector<std::pair<std::string, std::string>> owed_parses_;
-    bool unnamed_stale_ = false;
+    OwedStatements owed_;  // to the backend that this session keeps
     // What the text of the message that asked for a permit does; spares a second look.
     std::optional<TextEffect> judged_;
 
@@ -374,10 +281,8 @@ private:
 
     // A refusal whose message has not been taken yet; the bytes of its ErrorResponse.
     std::string refusal_;
-    // The block failed while nothing could be said; told at its next statement.
-    std::string untold_error_;
+    LocalAnswers local_;
 
-    bool discarding_ = false;    // an error was answered here: up to the next Sync nothing counts
     bool has_backend_ = false;   // lent, or kept by a pin
     bool pin_reserved_ = false;  // the pool counts a pin for this session
     bool reset_owed_ = false;    // by the lease that kept the backend: it must be cleaned some day

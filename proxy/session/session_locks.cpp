@@ -34,8 +34,9 @@ void Session::rest_locked(Outbox& out) {
     lease_ = {};
     lease_.granted_at = before.granted_at;
     lease_.reset_needed = before.reset_needed;
-    lease_.cancel_unsure = before.cancel_unsure;
-    lease_.unnamed_unbound = lease_.unnamed_kept = before.unnamed_unbound;
+    lease_.cancel = before.cancel;
+    lease_.cancel.restart();
+    if (before.unnamed.is_awaited()) lease_.unnamed.keep();
     tell_parameters(out);
 }
 

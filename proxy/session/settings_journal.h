@@ -54,6 +54,12 @@ public:
     /// Whether `book` could take everything that is on its way and `changes` behind it.
     [[nodiscard]] bool fits(const SettingsBook& book,
                             const std::vector<SettingChange>& changes) const;
+    /// The digest of settings that a Parse depends on. What is not kept or undone yet is nobody
+    /// else's.
+    [[nodiscard]] std::uint64_t fingerprint(const SettingsBook& book) const {
+        constexpr std::uint64_t kInDoubt = 0x9e3779b97f4a7c15;
+        return empty() ? book.fingerprint() : book.fingerprint() ^ kInDoubt;
+    }
 
 private:
     enum class Kind : std::uint8_t { change, block_end, savepoint, release, rollback_to };

@@ -11,10 +11,8 @@ void Session::check_over(const Turn& turn, Outbox& out) {
     if (status_ != TransactionStatus::idle) return;
     if (frontend_framer_.in_message() && frontend_rest_ == Rest::forward) return;
     if (backend_framer_.in_message()) return;
-    if (lease_.unnamed_kept && unnamed_is_stuck() && lease_.error_seen) {
-        // The batch that was to bind it failed; the statement is still there to be bound.
-        lease_.unnamed_unbound = true;
-    }
+    // The batch that was to bind it failed; the statement is still there to be bound.
+    if (lease_.error_seen && unnamed_is_stuck()) lease_.unnamed.unbind();
     state_ = SessionState::settling;
     own_work_ = OwnWork::none;
     settle(turn, out);
@@ -44,7 +42,7 @@ void Session::settle(const Turn& turn, Outbox& out) {
     if (own_work_ == OwnWork::barrier) ledger_.clear_uncertain();
     if (own_work_ == OwnWork::probe) ledger_.clear_ended_without_sync();
     // Who keeps its backend meets there what it would meet without the proxy.
-    const bool is_given_back = (pins_ & ~kPinUnnamedStatement) == 0 && !lease_.unnamed_unbound;
+    const bool is_given_back = (pins_ & ~kPinUnnamedStatement) == 0 && !lease_.unnamed.is_awaited();
     std::string& own = out.scratch();
     if (status_ != TransactionStatus::idle) {
         append_rollback(own, ledger_);
@@ -52,7 +50,7 @@ void Session::settle(const Turn& turn, Outbox& out) {
         // Any Query drops it.
         book_->statements.unnamed = 0;
         own_work_ = OwnWork::rollback;
-    } else if (lease_.cancel_in_flight) {
+    } else if (lease_.cancel.in_flight()) {
         // Its connection closes or times out by itself.
         return;
     } else if (ledger_.uncertain()) {
@@ -62,7 +60,7 @@ void Session::settle(const Turn& turn, Outbox& out) {
         append_lock_question(own, ledger_);
         own_work_ = OwnWork::ask_locks;
         lease_.locks_changed = false;
-    } else if (lease_.unnamed_unbound && !pin_reserved_ && state_ == SessionState::settling) {
+    } else if (lease_.unnamed.is_awaited() && !pin_reserved_ && state_ == SessionState::settling) {
         out.decide(Decision::ask_pin);
         return;
     } else if (ledger_.ended_without_sync() && is_given_back) {
@@ -90,8 +88,8 @@ void Session::end_lease(Outbox& out) {
     }
     deadline_ = Instant::never();
     own_work_ = OwnWork::none;
-    pins_ = static_cast<PinReasons>(lease_.unnamed_unbound ? pins_ | kPinUnnamedStatement
-                                                           : pins_ & ~kPinUnnamedStatement);
+    pins_ = static_cast<PinReasons>(lease_.unnamed.is_awaited() ? pins_ | kPinUnnamedStatement
+                                                                : pins_ & ~kPinUnnamedStatement);
     const bool leaving = state_ == SessionState::winding_up;
     effects_.on_transaction_end();
     // What a reset has taken back on a backend that goes to others is still in force for this session.
@@ -105,7 +103,7 @@ void Session::end_lease(Outbox& out) {
         return;
     }
     drop_pin(out);
-    const bool spent = lease_.cancel_unsure || lease_.worn_out;
+    const bool spent = lease_.cancel.is_unsure() || lease_.worn_out;
     give_up_backend(spent ? Decision::close_backend : Decision::end_lease, out);
 }
 
@@ -116,7 +114,7 @@ void Session::give_up_backend(Decision how, Outbox& out) {
     ledger_.clear();
     statements_.end_lease();
     deadline_ = Instant::never();
-    owed_closes_.clear();
+    owed_.forget();
     journal_.clear();
     aim_.reset();
     own_work_ = OwnWork::none;
@@ -160,7 +158,7 @@ void Session::on_frontend_gone(Leaving how, const Turn& turn, Outbox& out) {
     lease_.worn_out = is_resident();
     lease_.reset_needed = !lease_.worn_out && (lease_.reset_needed || pins_ != 0);
     pins_ = 0;
-    lease_.unnamed_unbound = false;
+    lease_.unnamed.give_up();
     block_.leave();
     refusal_.clear();
     if (own_work_ == OwnWork::none) {
@@ -198,27 +196,18 @@ void Session::wind_down(const Turn& turn, Outbox& out) {
 
 void Session::await_or_cancel(const Turn& turn, Outbox& out) {
     if (turn.now < deadline_ || lease_.commit_sent) return;
-    const bool cleaning = own_work_ == OwnWork::rollback || own_work_ == OwnWork::barrier ||
-                          own_work_ == OwnWork::probe || own_work_ == OwnWork::discard ||
-                          own_work_ == OwnWork::prepare || own_work_ == OwnWork::ask_locks;
-    if (cleaning) {
+    if (is_housework(own_work_)) {
         // settle() set the deadline: a cleaning that does not answer is not waited for.
         give_up_backend(Decision::close_backend, out);
         state_ = SessionState::closed;
         return;
     }
-    if (lease_.cancelled_at.is_never()) {
-        lease_.cancelled_at = lease_.cancel_again_at = turn.now;
-    }
-    // A cancel that arrives before the server has read the statement has no effect: it is sent
-    // again until one has.
-    if (turn.now >= lease_.cancel_again_at && !lease_.cancel_in_flight) {
-        lease_.cancel_again_at = turn.now + kCancelInterval;
-        lease_.cancel_in_flight = true;
+    lease_.cancel.begin(turn.now);
+    if (lease_.cancel.strike(turn.now)) {
         out.decide(Decision::cancel_backend);
         return;
     }
-    if (turn.now - lease_.cancelled_at >= rules_.cancel_timeout) {
+    if (lease_.cancel.has_lasted(rules_.cancel_timeout, turn.now)) {
         give_up_backend(Decision::orphan_backend, out);
         state_ = SessionState::closed;
     }

@@ -61,12 +61,10 @@ bool Session::check_transaction_time(const Turn& turn, bool frontend_blocked, Ou
         return true;
     }
     // What runs commits by itself: only the answer to a cancel tells whether it did.
-    if (lease_.cancelled_at.is_never()) lease_.cancelled_at = lease_.cancel_again_at = turn.now;
-    if (turn.now - lease_.cancelled_at >= rules_.cancel_timeout) {
+    lease_.cancel.begin(turn.now);
+    if (lease_.cancel.has_lasted(rules_.cancel_timeout, turn.now)) {
         lose_backend(Decision::orphan_backend, turn, out);
-    } else if (turn.now >= lease_.cancel_again_at && !lease_.cancel_in_flight) {
-        lease_.cancel_again_at = turn.now + kCancelInterval;
-        lease_.cancel_in_flight = true;
+    } else if (lease_.cancel.strike(turn.now)) {
         out.decide(Decision::cancel_backend);
     }
     return true;
@@ -75,7 +73,7 @@ bool Session::check_transaction_time(const Turn& turn, bool frontend_blocked, Ou
 // The cancel above has struck: the transaction is rolled back, and its frontend is told why. One with
 // more work behind it gets PostgreSQL's error and goes on, as that work was not overlong.
 bool Session::was_overlong(std::string_view code) const {
-    return state_ == SessionState::active && !lease_.cancelled_at.is_never() &&
+    return state_ == SessionState::active && lease_.cancel.is_own() &&
            code == sqlstate::kQueryCanceled && ledger_.frontend_syncs() <= 1;
 }
 
@@ -98,7 +96,7 @@ void Session::evict(std::string_view code, std::string_view message, const Turn&
 
 Instant Session::idle_since() const {
     const bool between_transactions = state_ == SessionState::idle && refusal_.empty() &&
-                                      !discarding_ && !frontend_framer_.in_message() &&
+                                      !local_.is_discarding() && !frontend_framer_.in_message() &&
                                       block_.state() == VirtualBlock::State::none;
     return between_transactions ? last_activity_ : Instant::never();
 }

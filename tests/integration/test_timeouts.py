@@ -3,7 +3,7 @@
 import pytest
 
 from support.messages import B, CopyData, E, P, Q, S, batch
-from support.waiting import Stopwatch, until, until_none
+from support.waiting import PATIENCE, Stopwatch, until, until_none
 
 pytestmark = pytest.mark.needs_proxy
 
@@ -85,7 +85,7 @@ def test_a_client_that_is_silent_between_transactions_is_sent_away(proxy, connec
     with Stopwatch() as watch:
         session.query("select 1")
         assert told(session) == ("FATAL", "57P05")
-    assert 0.45 <= watch.seconds < 3
+    assert 0.45 <= watch.seconds < 3 * PATIENCE
     until_none(lambda: proxy.metrics().held(), 5, "its backend is clean")
 
 

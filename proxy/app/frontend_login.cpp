@@ -1,0 +1,109 @@
+// A frontend before its session: the startup packet, the pool's greeting, and the CancelRequests that
+// come in place of a session.
+
+#include "protocol/sqlstate.h"
+#include "proxy/app/backend_connection.h"
+#include "proxy/app/database.h"
+#include "proxy/app/frontend_connection.h"
+#include "proxy/app/server.h"
+
+namespace pgb {
+
+namespace {
+// More than any client sends before it was greeted.
+constexpr std::size_t kEarlyInputMax = std::size_t{64} << 10;
+}  // namespace
+
+void FrontendConnection::login_timed_out() {
+    server_.totals().auth_failures += 1;
+    die();
+}
+
+std::size_t FrontendConnection::feed_login(std::string_view view) {
+    if (greeting_asked_) {
+        // Nothing need be sent before the greeting; what is, waits for it within a bound.
+        if (view.size() > kEarlyInputMax) die();
+        return is_dead() ? view.size() : 0;
+    }
+    std::size_t used = 0;
+    std::string& reply = server_.outbox().scratch();
+    LoginStep step = LoginStep::need_more;
+    while (step == LoginStep::need_more) {
+        std::size_t consumed = 0;
+        step = login_->on_bytes(view.substr(used), consumed, reply);
+        used += consumed;
+        if (consumed == 0) break;
+    }
+    say(reply);
+    if (is_dead()) return view.size();
+    switch (step) {
+        case LoginStep::need_more: return used;
+        case LoginStep::refused:
+            server_.totals().auth_failures += 1;
+            close_soon();
+            return view.size();
+        case LoginStep::cancel: start_cancel(); return view.size();
+        case LoginStep::startup: begin_login(); return used;
+    }
+    return used;
+}
+
+void FrontendConnection::begin_login() {
+    const LoginRequest& request = login_->request();
+    if (server_.is_draining()) {
+        on_login_failed(sqlstate::kCannotConnectNow, "the proxy is shutting down");
+        return;
+    }
+    if (server_.too_many_clients()) {
+        server_.totals().clients_refused += 1;
+        on_login_failed(sqlstate::kTooManyConnections, "sorry, too many clients already");
+        return;
+    }
+    database_ = server_.database_for(request.database);
+    if (database_ == nullptr) {
+        on_login_failed(sqlstate::kInvalidCatalogName,
+                        "database \"" + request.database + "\" does not exist");
+        return;
+    }
+    workload_ = server_.workload_of(request, request.application_name, door_, peer_);
+    group_ = database_->join(request, pooling());
+    greeting_asked_ = true;
+    Pool::Actions actions;
+    if (pooling() == config::Pooling::session) {
+        database_->pool().ask(*this, group_, workload_index(), server_.now(), actions);
+    } else {
+        database_->pool().ask_login(*this, group_, server_.now(), actions);
+    }
+    database_->carry_out(actions);
+}
+
+void FrontendConnection::on_login_failed(std::string_view sqlstate, std::string_view message,
+                                         std::string_view detail, std::string_view hint) {
+    server_.totals().auth_failures += 1;
+    std::string& reply = server_.outbox().scratch();
+    append_fatal(reply, sqlstate, message, detail, hint);
+    say(reply);
+    if (!is_dead()) close_soon();
+}
+
+void FrontendConnection::start_cancel() {
+    server_.totals().cancel_requests += 1;
+    const auto session = server_.cancel_keys().find(login_->cancel_pid(), login_->cancel_key());
+    server_.login_finished(*this);
+    phase_ = FrontendPhase::cancelling;
+    FrontendConnection* target = session ? server_.find_frontend(*session) : nullptr;
+    if (target == nullptr || target->is_dead()) {
+        die();
+        return;
+    }
+    target->on_cancel_request();
+    // The client's library waits for this connection's end before it believes in the cancel.
+    if (BackendConnection* backend = target->backend();
+        backend != nullptr && backend->has_cancel_in_flight()) {
+        backend->await_cancel(id_);
+    } else {
+        die();
+    }
+}
+
+}  // namespace pgb
