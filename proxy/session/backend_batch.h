@@ -62,8 +62,9 @@ void append_lock_question(std::string& out, ReplyLedger& ledger);
 /// A round trip that changes nothing: when it is answered, everything before it was.
 void append_barrier(std::string& out, ReplyLedger& ledger);
 
-/// A whole batch that changes nothing. On a backend of PostgreSQL 18 that is unwell behind a Query in
-/// the place of a Sync it gets the XX000 that somebody's statement would get.
+/// A whole batch that changes nothing, and fails on a backend that is of no use to anyone else: on one
+/// of PostgreSQL 18 that is unwell behind a Query in the place of a Sync it gets the XX000 that
+/// somebody's statement would get, and on one whose role was dropped since its login a 42704.
 void append_probe(std::string& out, ReplyLedger& ledger);
 
 /// Makes a prepared statement without declared parameter types.
