@@ -66,7 +66,8 @@ void append_barrier(std::string& out, ReplyLedger& ledger);
 
 /// A whole batch that changes nothing. On a backend of PostgreSQL 18 that is unwell behind a Query in
 /// the place of a Sync it gets the XX000 that somebody's statement would get: a transaction is open
-/// that was not to be, and the error ends it.
+/// that was not to be, and the error ends it. Where the backend's role was dropped since its login it
+/// gets a 42704, each time.
 void append_probe(std::string& out, ReplyLedger& ledger);
 
 /// Makes a prepared statement without declared parameter types.

@@ -13,6 +13,13 @@ bool is_asynchronous(BackendType type) {
     return type == BackendType::notice_response || type == BackendType::parameter_status ||
            type == BackendType::notification_response;
 }
+
+// A backend whose role was dropped since its login has no privileges any more, also when the role was
+// made anew, and can't say the role's name.
+bool doubts_role(const ErrorFields& error) {
+    return error.sqlstate == sqlstate::kInsufficientPrivilege ||
+           (error.sqlstate == sqlstate::kUndefinedObject && error.routine == "GetUserNameFromId");
+}
 }  // namespace
 
 std::size_t Session::on_backend(std::string_view input, const Turn& turn, Outbox& out) {
@@ -134,6 +141,7 @@ bool Session::take_error(const Frame& frame, const Turn& turn, Outbox& out) {
     }
     if (own_work_ == OwnWork::prepare) return prepare_failed(frame, out);
     lease_.error_seen = true;
+    lease_.role_doubted = lease_.role_doubted || (fields && doubts_role(*fields));
     // A changed result: somebody has changed the catalogs unseen.
     if (fields && fields->sqlstate == sqlstate::kFeatureNotSupported) statements_.doubt_known();
     if (!journal_.empty()) journal_.on_error();

@@ -102,6 +102,7 @@ struct Lease {
     bool reset_needed = false;      ///< the backend must be cleaned before anyone else gets it
     bool discard_all_sent = false;  ///< the frontend itself cleaned it, if error_seen is false
     bool error_seen = false;
+    bool role_doubted = false;    ///< an error that a backend gives whose role was dropped
     bool worn_out = false;        ///< a resident has left it: nobody else gets it
     bool begin_prepares = false;  ///< the next own ParseComplete confirms a BEGIN statement
     std::vector<PortalDrops> portal_drops;  ///< portals that drop statements when they run

@@ -42,6 +42,7 @@ void Session::settle(const Turn& turn, Outbox& out) {
     if (own_work_ == OwnWork::barrier) ledger_.clear_uncertain();
     if (own_work_ == OwnWork::probe || own_work_ == OwnWork::probe_again) {
         ledger_.clear_ended_without_sync();
+        lease_.role_doubted = false;
     }
     // Who keeps its backend meets there what it would meet without the proxy.
     const bool is_given_back = (pins_ & ~kPinUnnamedStatement) == 0 && !lease_.unnamed.is_awaited();
@@ -65,7 +66,7 @@ void Session::settle(const Turn& turn, Outbox& out) {
     } else if (lease_.unnamed.is_awaited() && !pin_reserved_ && state_ == SessionState::settling) {
         out.decide(Decision::ask_pin);
         return;
-    } else if (ledger_.ended_without_sync() && is_given_back) {
+    } else if ((ledger_.ended_without_sync() || lease_.role_doubted) && is_given_back) {
         append_probe(own, ledger_);
         own_work_ = own_work_ == OwnWork::probe_failed ? OwnWork::probe_again : OwnWork::probe;
     } else if (lease_.reset_needed && is_given_back) {
