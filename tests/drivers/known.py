@@ -3,8 +3,6 @@ check passes is told, and goes."""
 
 # (program, check): the reason. These hold for every server.
 DIFFERENCES = {
-    ("pgJDBC", "refusal_name_by_set"): "the driver says its ApplicationName by SET unless"
-    " assumeMinServerVersion is given, and `match.application_name` sees the first packet only",
     (
         "asyncpg",
         "refusal_pool",

@@ -196,25 +196,41 @@ func notify() {
 	must(listener.UnlistenAll())
 }
 
-func refusal() {
+// The body, three times, on a pool of one connection while somebody holds the only permit; then
+// that connection works.
+func refused(body func(pool *sql.DB)) {
 	holders, pool := open(tight), open(tight)
 	defer holders.Close()
 	defer pool.Close()
-	same(one(pool, "select 1"), "1")
+	// lib/pq does not say the process of its server; a name that the session has tells it apart.
+	_, err := pool.Exec("set application_name = '" + tight + "'; set work_mem = '7MB'")
+	must(err)
 	holder, err := holders.Begin()
 	must(err)
 	same(one(holder, "select 1"), "1")
 	for round := 0; round < 3; round++ {
+		body(pool)
+	}
+	must(holder.Rollback())
+	same(one(pool, "show work_mem"), "7MB")
+	same(pool.Stats().OpenConnections, 1)
+}
+
+func refusalAutocommit() {
+	refused(func(pool *sql.DB) {
 		fails("40001", attempt(pool, "select $1::int", 1))
 		fails("40001", attempt(pool, "select 1"))
+	})
+}
+
+func refusalBlock() {
+	refused(func(pool *sql.DB) {
 		block, err := pool.Begin()
 		must(err)
 		fails("40001", attempt(block, "select $1::int", 1))
+		fails("25P02", attempt(block, "select 1"))
 		must(block.Rollback())
-	}
-	must(holder.Rollback())
-	same(one(pool, "select $1::int", 1), "1")
-	same(pool.Stats().MaxLifetimeClosed, int64(0))
+	})
 }
 
 func main() {
@@ -227,5 +243,6 @@ func main() {
 	check("copy", bulk)
 	check("cancel", cancel)
 	check("notify", notify)
-	check("refusal", refusal)
+	check("refusal_autocommit", refusalAutocommit)
+	check("refusal_block", refusalBlock)
 }

@@ -222,21 +222,58 @@ public class WithJdbc {
         }
     }
 
-    static void refusal(String options) throws Exception {
+    interface Work {
+        void on(Connection connection) throws Exception;
+    }
+
+    /** The work, three times, while somebody holds the only permit; then the connection works. */
+    static void refused(String options, Work work) throws Exception {
         try (Connection connection = connect(TIGHT, options);
              Connection holder = connect(TIGHT, AT_ONCE)) {
             holder.setAutoCommit(false);
             same(one(holder, "select 1"), "1");
             for (int round = 0; round < 3; round++) {
-                fails("40001", () -> one(connection, "select 1"));
-                connection.setAutoCommit(false);
-                fails("40001", () -> execute(connection, "insert into t values (77, 'refused')"));
-                connection.rollback();
-                connection.setAutoCommit(true);
+                work.on(connection);
             }
             holder.rollback();
             same(one(connection, "select count(*) from t where b = 'refused'"), "0");
         }
+    }
+
+    static void refusalAutocommit(Connection connection) throws Exception {
+        fails("40001", () -> one(connection, "select 1"));
+    }
+
+    static void refusalBlock(Connection connection) throws Exception {
+        connection.setAutoCommit(false);
+        fails("40001", () -> execute(connection, "insert into t values (77, 'refused')"));
+        fails("25P02", () -> one(connection, "select 1"));
+        connection.rollback();
+        connection.setAutoCommit(true);
+    }
+
+    /** A batch is sent ahead as a pipeline, in one block or with a Sync for each of its statements. */
+    static void refusalPipeline(Connection connection) throws Exception {
+        for (boolean each : new boolean[] {true, false}) {
+            connection.setAutoCommit(each);
+            try (PreparedStatement plan = connection.prepareStatement("insert into t values (?, 'refused')")) {
+                for (int number = 0; number < 50; number++) {
+                    plan.setInt(1, number);
+                    plan.addBatch();
+                }
+                fails("40001", plan::executeBatch);
+            }
+            if (!each) {
+                connection.rollback();
+            }
+        }
+        connection.setAutoCommit(true);
+    }
+
+    static void refusal(String options) throws Exception {
+        refused(options, WithJdbc::refusalAutocommit);
+        refused(options, WithJdbc::refusalBlock);
+        refused(options, WithJdbc::refusalPipeline);
     }
 
     static void refusalHikari() throws Exception {
@@ -292,7 +329,9 @@ public class WithJdbc {
         check("cursor", WithJdbc::cursor);
         check("cancel", WithJdbc::cancel);
         check("notify", WithJdbc::notifications);
-        check("refusal", () -> refusal(AT_ONCE));
+        check("refusal_autocommit", () -> refused(AT_ONCE, WithJdbc::refusalAutocommit));
+        check("refusal_block", () -> refused(AT_ONCE, WithJdbc::refusalBlock));
+        check("refusal_pipeline", () -> refused(AT_ONCE, WithJdbc::refusalPipeline));
         check("refusal_in_text", () -> refusal(AT_ONCE + "&preferQueryMode=simple"));
         check("refusal_extended_for_prepared",
             () -> refusal(AT_ONCE + "&preferQueryMode=extendedForPrepared"));

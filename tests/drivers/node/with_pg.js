@@ -154,10 +154,17 @@ async function holding(use) {
   }, { application_name: tight });
 }
 
-async function refusal() {
+async function refusal_autocommit() {
   await holding((release) => connected(async (client) => {
     const refused = await fails('40001', client.query('select $1::int', [1]));
     ok(refused.hint.includes('reason=queue_timeout'));
+    await release();
+    same(await one(client, 'select 1'), [1]);
+  }, { application_name: tight }));
+}
+
+async function refusal_block() {
+  await holding((release) => connected(async (client) => {
     await client.query('begin');
     await fails('40001', client.query('select 1'));
     await fails('25P02', client.query('select 1'));
@@ -193,15 +200,30 @@ async function refusal_pool() {
   await pool.end();
 }
 
-async function refusal_unawaited() {
+// The pool's own query() throws a connection away that has had any error.
+async function refusal_pool_query() {
+  const pool = new Pool({ ...place, application_name: tight, max: 1 });
+  const process = async () => Number((await pool.query({ text: 'select 1', rowMode: 'array' })).rows[0][0]);
+  await holding(async (release) => {
+    let connects = 0;
+    pool.on('connect', () => { connects++; });
+    for (let n = 0; n < 3; n++) await fails('40001', process());
+    await release();
+    same(await process(), 1);
+    same(connects, 4);
+  });
+  await pool.end();
+}
+
+async function refusal_pipeline() {
   await holding((release) => connected(async (client) => {
     const all = ['begin', "insert into t values (77, 'refused')", 'commit'].map((text) =>
       client.query(text).catch((failure) => failure.code));
     same((await Promise.all(all)).map((answer) => answer.command ?? answer), ['BEGIN', '40001', 'ROLLBACK']);
     await release();
     same(await one(client, "select count(*)::int from t where b = 'refused'"), [0]);
-  }, { application_name: tight }));
+  }, { application_name: tight, pipeline: true }));
 }
 
 checkAll(login, simple, prepared, commit, rollback, error, copy, cursor, unawaited, cancel, notify,
-  refusal, refusal_pool, refusal_unawaited);
+  refusal_autocommit, refusal_block, refusal_pipeline, refusal_pool, refusal_pool_query);

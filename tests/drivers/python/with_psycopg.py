@@ -142,7 +142,19 @@ def notify():
         same(heard, ["0", "1", "2"])
 
 
-def refusal():
+def refusal_autocommit():
+    with connect(application_name=TIGHT) as holder:
+        holder.execute("select 1")
+        with connect(application_name=TIGHT, autocommit=True) as connection:
+            for _ in range(3):
+                refused = fails("40001", lambda: one(connection, "select %s::int", [1]))
+                assert isinstance(refused, psycopg.errors.SerializationFailure)
+            holder.rollback()
+            same(one(connection, "select %s::int", [1]), (1,))
+
+
+def refusal_block():
+    """A pool of one connection, in whose blocks BEGIN goes ahead of the first statement."""
     with connect(application_name=TIGHT) as holder, psycopg_pool.ConnectionPool(
         min_size=1, max_size=1, kwargs={**WHERE, "application_name": TIGHT}
     ) as pool:
@@ -155,14 +167,13 @@ def refusal():
 
         processes = set()
         for _ in range(3):
-            refused = fails("40001", work)
-            assert isinstance(refused, psycopg.errors.SerializationFailure)
+            fails("40001", work)
         holder.rollback()
         work()
         same(len(processes), 1)
 
 
-def refusal_in_pipeline():
+def refusal_pipeline():
     with connect(application_name=TIGHT) as holder:
         holder.execute("select 1")
         with connect(application_name=TIGHT) as connection:
@@ -190,7 +201,8 @@ for body in (
     cursors,
     cancel,
     notify,
-    refusal,
-    refusal_in_pipeline,
+    refusal_autocommit,
+    refusal_block,
+    refusal_pipeline,
 ):
     check(body.__name__, body)
