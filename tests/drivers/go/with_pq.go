@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/lib/pq"
+
+	"retry"
 )
 
 // The application_name of a workload with one permit and a short wait; empty when there is no proxy.
@@ -233,6 +235,60 @@ func refusalBlock() {
 	})
 }
 
+// A transaction that counts its calls, while somebody holds the only permit until the third.
+func recipe(body func(work func() error, calls *int)) {
+	holders, pool := open(tight), open(tight)
+	defer holders.Close()
+	defer pool.Close()
+	holder, err := holders.Begin()
+	must(err)
+	same(one(holder, "select 1"), "1")
+	defer holder.Rollback()
+	calls := 0
+	body(func() error {
+		if calls++; calls == 3 {
+			must(holder.Rollback())
+		}
+		block, err := pool.Begin()
+		must(err)
+		defer block.Rollback()
+		if err := attempt(block, "select 7"); err != nil {
+			return err
+		}
+		return block.Commit()
+	}, &calls)
+}
+
+func recipeSucceeds() {
+	recipe(func(work func() error, calls *int) {
+		must(retry.New(0.1, 10, 5).Run(context.Background(), work))
+		same(*calls, 3)
+	})
+}
+
+func recipeGivesUp() {
+	recipe(func(work func() error, calls *int) {
+		budget := retry.New(0.1, 1, 5)
+		fails("40001", budget.Run(context.Background(), work))
+		same(*calls, 2)
+		*calls = 0
+		fails("40001", budget.Run(context.Background(), work))
+		same(*calls, 1)
+	})
+}
+
+func recipeUnknown() {
+	pool := open("")
+	defer pool.Close()
+	calls := 0
+	fails("08007", retry.New(0.1, 10, 5).Run(context.Background(), func() error {
+		calls++
+		_, err := pool.Exec("select pg_terminate_backend(pg_backend_pid()), pg_sleep(30)")
+		return err
+	}))
+	same(calls, 1)
+}
+
 func main() {
 	check("login", login)
 	check("simple", simple)
@@ -245,4 +301,7 @@ func main() {
 	check("notify", notify)
 	check("refusal_autocommit", refusalAutocommit)
 	check("refusal_block", refusalBlock)
+	check("refusal_recipe_succeeds", recipeSucceeds)
+	check("refusal_recipe_gives_up", recipeGivesUp)
+	check("refusal_recipe_unknown", recipeUnknown)
 }

@@ -9,6 +9,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.sql.Statement;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.postgresql.PGConnection;
 
 /**
@@ -304,6 +305,57 @@ public class WithJdbc {
         }
     }
 
+    interface Recipe {
+        void on(Retry.Transaction<String> work, AtomicInteger calls) throws Exception;
+    }
+
+    /** A transaction on a HikariCP of one that counts its calls; the permit is free with the third. */
+    static void recipe(Recipe body) throws Exception {
+        HikariConfig config = new HikariConfig();
+        config.setJdbcUrl(place(TIGHT, AT_ONCE));
+        config.setMaximumPoolSize(1);
+        try (HikariDataSource pool = new HikariDataSource(config); Connection holder = connect(TIGHT, AT_ONCE)) {
+            holder.setAutoCommit(false);
+            same(one(holder, "select 1"), "1");
+            AtomicInteger calls = new AtomicInteger();
+            body.on(() -> {
+                if (calls.incrementAndGet() == 3) {
+                    holder.rollback();
+                }
+                try (Connection connection = pool.getConnection()) {
+                    connection.setAutoCommit(false);
+                    String value = one(connection, "select 7");
+                    connection.commit();
+                    return value;
+                }
+            }, calls);
+        }
+    }
+
+    static void recipeSucceeds(Retry.Transaction<String> work, AtomicInteger calls) throws Exception {
+        same(new Retry(0.1, 10, 5).run(work), "7");
+        same(calls.get(), 3);
+    }
+
+    static void recipeGivesUp(Retry.Transaction<String> work, AtomicInteger calls) throws Exception {
+        Retry retry = new Retry(0.1, 1, 5);
+        fails("40001", () -> retry.run(work));
+        same(calls.getAndSet(0), 2);
+        fails("40001", () -> retry.run(work));
+        same(calls.get(), 1);
+    }
+
+    static void recipeUnknown() throws Exception {
+        AtomicInteger calls = new AtomicInteger();
+        try (Connection connection = connect()) {
+            fails("08007", () -> new Retry(0.1, 10, 5).run(() -> {
+                calls.incrementAndGet();
+                return one(connection, "select pg_terminate_backend(pg_backend_pid()), pg_sleep(30)");
+            }));
+        }
+        same(calls.get(), 1);
+    }
+
     public static void main(String[] words) {
         check("login", WithJdbc::login);
         check("simple", WithJdbc::simple);
@@ -336,6 +388,9 @@ public class WithJdbc {
         check("refusal_extended_for_prepared",
             () -> refusal(AT_ONCE + "&preferQueryMode=extendedForPrepared"));
         check("refusal_name_by_set", () -> refusal(""));
+        check("refusal_recipe_succeeds", () -> recipe(WithJdbc::recipeSucceeds));
+        check("refusal_recipe_gives_up", () -> recipe(WithJdbc::recipeGivesUp));
+        check("refusal_recipe_unknown", WithJdbc::recipeUnknown);
         check("refusal_hikari", WithJdbc::refusalHikari);
     }
 }

@@ -8,6 +8,7 @@ const { from: copyFrom, to: copyTo } = require('pg-copy-streams');
 const { pipeline } = require('node:stream/promises');
 const { Readable, Writable } = require('node:stream');
 const { place, tight, checkAll, fails, within } = require('./checks.js');
+const { Retry } = require('../../../deploy/clients/node/retry.js');
 
 async function connected(use, options = {}) {
   const client = new Client({ ...place, ...options });
@@ -225,5 +226,50 @@ async function refusal_pipeline() {
   }, { application_name: tight, pipeline: true }));
 }
 
+// A transaction that counts its calls, while somebody holds the only permit until the third.
+async function recipe(use) {
+  await holding((release) => connected(async (client) => {
+    const made = { calls: 0 };
+    await use(async () => {
+      made.calls++;
+      if (made.calls === 3) await release();
+      await client.query('begin');
+      try {
+        return await one(client, 'select 7');
+      } finally {
+        await client.query('commit');
+      }
+    }, made);
+  }, { application_name: tight }));
+}
+
+async function refusal_recipe_succeeds() {
+  await recipe(async (work, made) => {
+    same(await new Retry().run(work), [7]);
+    same(made.calls, 3);
+  });
+}
+
+async function refusal_recipe_gives_up() {
+  await recipe(async (work, made) => {
+    const retry = new Retry({ burst: 1 });
+    await fails('40001', retry.run(work));
+    same(made.calls, 2);
+    made.calls = 0;
+    await fails('40001', retry.run(work));
+    same(made.calls, 1);
+  });
+}
+
+async function refusal_recipe_unknown() {
+  let calls = 0;
+  await connected((client) => fails('08007', new Retry().run(() => {
+    calls++;
+    return client.query('select pg_terminate_backend(pg_backend_pid()), pg_sleep(30)');
+  })));
+  same(calls, 1);
+}
+
 checkAll(login, simple, prepared, commit, rollback, error, copy, cursor, unawaited, cancel, notify,
-  refusal_autocommit, refusal_block, refusal_pipeline, refusal_pool, refusal_pool_query);
+  refusal_autocommit, refusal_block, refusal_pipeline, refusal_pool, refusal_pool_query,
+  refusal_recipe_succeeds, refusal_recipe_gives_up, refusal_recipe_unknown);

@@ -1,10 +1,15 @@
 """psycopg 3: extended protocol, statements prepared by themselves, pipeline mode, COPY, its pool."""
 
+import pathlib
+import sys
 import threading
 
 import psycopg
 import psycopg_pool
 from checks import DATABASE, HOST, PORT, TIGHT, USER, check, fails, same
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "deploy/clients/python"))
+from retry import Retry  # noqa: E402
 
 WHERE = {"host": HOST, "port": PORT, "dbname": DATABASE, "user": USER}
 
@@ -189,6 +194,54 @@ def refusal_pipeline():
             same(one(connection, "select count(*) from t where b = 'refused'"), (0,))
 
 
+def recipe(body):
+    """`body(holder, work, calls)`: `work` is a transaction that notes each of its calls."""
+    with connect(application_name=TIGHT) as holder, connect(application_name=TIGHT) as connection:
+        holder.execute("select 1")
+        calls = []
+
+        def work():
+            calls.append(1)
+            if len(calls) == 3:
+                holder.rollback()
+            with connection.transaction():
+                return one(connection, "select 7")
+
+        body(work, calls)
+
+
+def refusal_recipe_succeeds():
+    def body(work, calls):
+        same(Retry().run(work), (7,))
+        same(len(calls), 3)
+
+    recipe(body)
+
+
+def refusal_recipe_gives_up():
+    def body(work, calls):
+        retry = Retry(burst=1)
+        fails("40001", lambda: retry.run(work))
+        same(len(calls), 2)
+        calls.clear()
+        fails("40001", lambda: retry.run(work))
+        same(len(calls), 1)
+
+    recipe(body)
+
+
+def refusal_recipe_unknown():
+    calls = []
+    with connect(autocommit=True) as connection:
+
+        def work():
+            calls.append(1)
+            one(connection, "select pg_terminate_backend(pg_backend_pid()), pg_sleep(30)")
+
+        fails("08007", lambda: Retry().run(work))
+    same(len(calls), 1)
+
+
 for body in (
     login,
     simple,
@@ -204,5 +257,8 @@ for body in (
     refusal_autocommit,
     refusal_block,
     refusal_pipeline,
+    refusal_recipe_succeeds,
+    refusal_recipe_gives_up,
+    refusal_recipe_unknown,
 ):
     check(body.__name__, body)
