@@ -1,6 +1,8 @@
 #include "config/classify.h"
 
+#include <algorithm>
 #include <utility>
+#include <variant>
 
 namespace pgb::config {
 namespace {
@@ -91,35 +93,99 @@ bool Glob::matches(std::string_view text) const {
     return piece == pieces_.size();
 }
 
+Classifier::Rule Classifier::compile(const Workload& workload) {
+    const Match& match = workload.match;
+    Rule rule{.name = workload.name,
+              .database = compiled(match.database),
+              .user = compiled(match.user),
+              .application_name = compiled(match.application_name),
+              .listener = match.listener,
+              .client = match.client ? Network::parse(*match.client) : std::nullopt,
+              .tag = match.tag,
+              .query = std::nullopt};
+    if (match.query) {
+        auto pattern = Pattern::compile(*match.query);
+        if (auto* made = std::get_if<Pattern>(&pattern)) rule.query = std::move(*made);
+    }
+    return rule;
+}
+
 Classifier::Classifier(const Config& config) {
+    rules_.reserve(config.workloads.size());
     for (const Workload& workload : config.workloads) {
-        const auto& client = workload.match.client;
-        rules_.push_back({compiled(workload.match.database), compiled(workload.match.user),
-                          compiled(workload.match.application_name), workload.match.listener,
-                          client ? Network::parse(*client) : std::nullopt});
+        const Rule& rule = rules_.emplace_back(compile(workload));
+        looks_at_application_name_ = looks_at_application_name_ || rule.application_name;
+        looks_at_text_ = looks_at_text_ || !rule.tag.empty() || rule.query;
     }
 }
 
-bool Classifier::holds(const Rule& rule, const Subject& subject) {
-    return (!rule.database || rule.database->matches(subject.database)) &&
-           (!rule.user || rule.user->matches(subject.user)) &&
-           (!rule.application_name || rule.application_name->matches(subject.application_name)) &&
-           (!rule.listener || *rule.listener == subject.listener) &&
-           (!rule.client || rule.client->contains(subject.client));
+bool Classifier::Tags::have(const Rule& rule) {
+    if (!read_) read_.emplace(subject_.text, subject_.whole);
+    return std::all_of(rule.tag.begin(), rule.tag.end(),
+                       [this](const auto& pair) { return read_->has(pair.first, pair.second); });
 }
 
-bool Classifier::looks_at_application_name() const {
-    for (const Rule& rule : rules_) {
-        if (rule.application_name) return true;
+std::optional<Condition> Classifier::unmet_by_login(const Rule& rule, const Subject& subject) {
+    if (rule.database && !rule.database->matches(subject.database)) return Condition::database;
+    if (rule.user && !rule.user->matches(subject.user)) return Condition::user;
+    if (rule.listener && *rule.listener != subject.listener) return Condition::listener;
+    if (rule.client && !rule.client->contains(subject.client)) return Condition::client;
+    return std::nullopt;
+}
+
+std::optional<Condition> Classifier::unmet_by_statement(const Rule& rule, const Subject& subject,
+                                                        bool by_name, Tags& tags) {
+    if (rule.application_name && !rule.application_name->matches(subject.application_name)) {
+        return Condition::application_name;
     }
-    return false;
+    if (!rule.tag.empty() && !by_name && !tags.have(rule)) return Condition::tag;
+    if (rule.query && (subject.text.empty() || !rule.query->matches(subject.text))) {
+        return Condition::query;
+    }
+    return std::nullopt;
+}
+
+std::optional<Condition> Classifier::unmet(std::size_t workload, const Subject& subject,
+                                           bool by_name) const {
+    const Rule& rule = rules_[workload];
+    if (const auto by_login = unmet_by_login(rule, subject)) return by_login;
+    Tags tags(subject);
+    return unmet_by_statement(rule, subject, by_name, tags);
+}
+
+Classifier::Candidates Classifier::candidates(const Subject& subject) const {
+    Candidates found;
+    for (std::size_t i = 0; i < rules_.size(); ++i) {
+        if (!unmet_by_login(rules_[i], subject)) found.push_back(static_cast<std::uint16_t>(i));
+    }
+    return found;
+}
+
+std::optional<std::size_t> Classifier::chosen_by_name(const Candidates& candidates,
+                                                      const Subject& subject) const {
+    for (const std::size_t i : candidates) {
+        if (rules_[i].name != subject.chosen) continue;
+        Tags tags(subject);
+        if (unmet_by_statement(rules_[i], subject, true, tags)) return std::nullopt;
+        return i;
+    }
+    return std::nullopt;
+}
+
+std::optional<std::size_t> Classifier::choose(const Candidates& candidates,
+                                              const Subject& subject) const {
+    if (!subject.chosen.empty()) {
+        if (const auto named = chosen_by_name(candidates, subject)) return named;
+    }
+    Tags tags(subject);
+    for (const std::size_t i : candidates) {
+        if (!unmet_by_statement(rules_[i], subject, false, tags)) return i;
+    }
+    return std::nullopt;
 }
 
 std::size_t Classifier::workload_of(const Subject& subject) const {
-    for (std::size_t i = 0; i + 1 < rules_.size(); ++i) {
-        if (holds(rules_[i], subject)) return i;
-    }
-    return rules_.size() - 1;
+    return choose(candidates(subject), subject).value_or(rules_.size() - 1);
 }
 
 }  // namespace pgb::config

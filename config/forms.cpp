@@ -8,6 +8,7 @@
 #include "config/classify.h"
 #include "config/codes.h"
 #include "config/network.h"
+#include "config/pattern.h"
 #include "config/read.h"
 #include "config/units.h"
 
@@ -28,6 +29,16 @@ bool is_sqlstate_char(char c) { return is_digit(c) || (c >= 'A' && c <= 'Z'); }
 
 std::optional<Problem> malformed(std::string_view text, std::string_view what) {
     return Problem{code::kMalformed, quote(text) + " is not " + std::string(what), ""};
+}
+
+std::optional<Problem> judge_pattern(std::string_view text) {
+    const auto compiled = Pattern::compile(text);
+    const auto* fault = std::get_if<Pattern::Fault>(&compiled);
+    if (fault == nullptr) return std::nullopt;
+    return Problem{code::kMalformed,
+                   quote(text) + " is not a pattern of RE2: " + fault->message + ", at byte " +
+                       std::to_string(fault->offset + 1),
+                   ""};
 }
 
 }  // namespace
@@ -72,6 +83,7 @@ std::optional<Problem> judge_text(Form form, std::string_view text) {
     if (form == Form::glob && (text.size() > kGlobMax || !Glob::compile(text))) {
         return malformed(text, "a pattern of `*`, `?` and `[..]`, at most 256 bytes");
     }
+    if (form == Form::pattern) return judge_pattern(text);
     if (form == Form::network && !Network::parse(text)) {
         return malformed(text, "a network such as 10.0.0.0/8");
     }

@@ -39,6 +39,7 @@ enum class Form : std::uint8_t {
     name,         // kNameMax of [A-Za-z0-9_.-]
     glob,         // see classify.h
     network,      // address/bits
+    pattern,      // see pattern.h
     sqlstate,     // five of [0-9A-Z]
     tls_version,  // 1.2 or 1.3
     conninfo,     // may hold a password: never repeated in a complaint

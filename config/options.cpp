@@ -5,6 +5,26 @@
 
 namespace pgb::config {
 
+namespace {
+
+void add_explain_options(CLI::App& command, ExplainOptions& asked) {
+    command.add_option("--database", asked.database, "As the client names it; none: the user's.")
+        ->type_name("NAME");
+    command.add_option("--user", asked.user, "Who logs in.")->type_name("NAME");
+    command.add_option("--application-name", asked.application_name, "As it was last set.")
+        ->type_name("TEXT");
+    command.add_option("--listener", asked.listener, "The door it comes through; none: the first.")
+        ->type_name("NAME");
+    command.add_option("--client", asked.client, "Its address; none: 127.0.0.1.")
+        ->type_name("ADDRESS");
+    command.add_option("--query", asked.query, "The transaction's first statement.")
+        ->type_name("TEXT");
+    command.add_option("--workload", asked.workload, "What pgbulkhead.workload is set to.")
+        ->type_name("NAME");
+}
+
+}  // namespace
+
 std::variant<Options, Leave> parse_options(int argc, const char* const* argv,
                                            const std::string& version) {
     Options options;
@@ -19,7 +39,10 @@ std::variant<Options, Leave> parse_options(int argc, const char* const* argv,
     CLI::App* run = app.add_subcommand("run", "Serve clients until SIGTERM or SIGINT.");
     CLI::App* check = app.add_subcommand(
         "check", "Print the effective configuration, or all that is wrong with the file.");
-    for (CLI::App* command : {run, check}) {
+    CLI::App* explain = app.add_subcommand(
+        "explain", "Say which workload a transaction belongs to, and why no earlier one.");
+    add_explain_options(*explain, options.explain);
+    for (CLI::App* command : {run, check, explain}) {
         command->add_option("-c,--config", file, "The budgets file; none: built-in budgets serve.")
             ->type_name("FILE");
     }
@@ -34,7 +57,8 @@ std::variant<Options, Leave> parse_options(int argc, const char* const* argv,
         return Leave{out.str() + err.str(), code == 0 ? kExitOk : kExitBadUsage};
     }
     if (check->parsed()) options.command = Command::check;
-    for (CLI::App* command : {run, check}) {
+    if (explain->parsed()) options.command = Command::explain;
+    for (CLI::App* command : {run, check, explain}) {
         if (command->count("--config") > 0) options.file = file;
     }
     return options;

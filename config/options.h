@@ -12,12 +12,25 @@ inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailed = 1;    // something went wrong while running
 inline constexpr int kExitBadUsage = 2;  // wrong command line or wrong configuration
 
-enum class Command : std::uint8_t { run, check };
+enum class Command : std::uint8_t { run, check, explain };
+
+/// What `explain` is asked about. What is left out is as a client leaves it out.
+struct ExplainOptions {
+    std::optional<std::string> database;  // none: as the user
+    std::string user;
+    std::string application_name;
+    std::optional<std::string> listener;  // none: the first of the file
+    std::optional<std::string> client;    // none: 127.0.0.1, or nobody's for a Unix socket
+    std::string query;
+    std::string workload;  // the value of pgbulkhead.workload
+    bool operator==(const ExplainOptions&) const = default;
+};
 
 struct Options {
     Command command = Command::run;
     std::optional<std::string> file;  // -c FILE; none: the embedded default serves
     bool list_keys = false;           // check --keys
+    ExplainOptions explain = {};
     bool operator==(const Options&) const = default;
 };
 

@@ -100,6 +100,7 @@ std::string type_words(const Key& key, const Slot& slot) {
         case Form::name: return "name";
         case Form::glob: return "glob or null";
         case Form::network: return "network or null";
+        case Form::pattern: return "pattern or null";
         case Form::sqlstate: return "SQLSTATE";
         case Form::size: return "size";
         case Form::plain:

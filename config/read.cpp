@@ -13,6 +13,7 @@
 #include "config/keys.h"
 #include "config/suggest.h"
 #include "config/values.h"
+#include "protocol/query_tags.h"
 
 namespace pgb::config {
 namespace {
@@ -268,6 +269,13 @@ std::optional<Problem> Reader::read_tags(const Node& node, TagList& value) {
         tags.emplace_back(node.keys[i].name, "");
         if (node.items[i].kind != Node::Kind::scalar) return wrong;
         if (auto problem = read_scalar(word, &tags.back().second, node.items[i])) return problem;
+        if (tags.back().first.size() > QueryTags::kKeyMax ||
+            tags.back().second.size() > QueryTags::kValueMax) {
+            return Problem{code::kMalformed,
+                           "a tag's key has at most " + std::to_string(QueryTags::kKeyMax) +
+                               " bytes, its value " + std::to_string(QueryTags::kValueMax),
+                           ""};
+        }
     }
     value = std::move(tags);
     return std::nullopt;

@@ -48,15 +48,17 @@ public:
         return value;
     }
 
-    void skip(std::int64_t size) {
-        if (stopped()) return;
+    std::string_view bytes(std::int64_t size) {
+        if (stopped()) return {};
         if (size < 0) {
             shape_.fault = MessageFault::insufficient_data;
-            return;
+            return {};
         }
-        cursor_.bytes(static_cast<std::size_t>(size));
+        const std::string_view read = cursor_.bytes(static_cast<std::size_t>(size));
         if (cursor_.failed()) stop(MessageFault::insufficient_data);
+        return read;
     }
+    void skip(std::int64_t size) { bytes(size); }
 
     void end() {
         if (stopped()) return;
@@ -124,7 +126,7 @@ ParseRequest parse_parse(std::string_view body, bool whole) {
     request.text = reader.string();
     request.text_complete = !reader.stopped();
     request.parameter_type_count = reader.u16();
-    reader.skip(std::int64_t{4} * request.parameter_type_count);
+    request.types = reader.bytes(std::int64_t{4} * request.parameter_type_count);
     reader.end();
     return request;
 }

@@ -44,6 +44,7 @@ struct ParseRequest : RequestShape {
     /// text is complete; false when truncated within it.
     bool text_complete = false;
     std::uint16_t parameter_type_count = 0;
+    std::string_view types;  ///< their OIDs, four bytes each; empty when truncated
 };
 [[nodiscard]] ParseRequest parse_parse(std::string_view body, bool whole);
 

@@ -27,6 +27,7 @@ inline constexpr std::string_view kInvalidCursorName = "34000";
 inline constexpr std::string_view kInvalidSavepointSpecification = "3B001";
 inline constexpr std::string_view kInvalidCatalogName = "3D000";
 inline constexpr std::string_view kSerializationFailure = "40001";
+inline constexpr std::string_view kInsufficientPrivilege = "42501";
 inline constexpr std::string_view kSyntaxError = "42601";
 inline constexpr std::string_view kDuplicatePreparedStatement = "42P05";
 inline constexpr std::string_view kUndefinedObject = "42704";

@@ -8,6 +8,7 @@
 #include "config/options.h"
 #include "proxy/app/version.h"
 #include "proxy/cli/check.h"
+#include "proxy/cli/explain.h"
 #include "proxy/cli/run.h"
 
 namespace pgb {
@@ -28,6 +29,7 @@ int program(int argc, char** argv) {
     switch (options.command) {
         case config::Command::run: return run(options, env, std::cerr);
         case config::Command::check: return check(options, env, std::cout, std::cerr);
+        case config::Command::explain: return explain(options, env, std::cout, std::cerr);
     }
     return config::kExitBadUsage;
 }

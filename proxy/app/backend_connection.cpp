@@ -167,6 +167,7 @@ void BackendConnection::ended() {
         database_.on_orphaned(*this, std::move(permit_));
         return;
     }
+    if (permit_.held()) server_.note_permit_back(permit_);
     permit_.release();
     database_.on_gone(*this);
 }

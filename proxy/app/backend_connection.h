@@ -64,6 +64,7 @@ public:
     [[nodiscard]] BackendId id() const { return id_; }
     [[nodiscard]] GroupId group() const { return group_; }
     [[nodiscard]] BackendBook& book() { return book_; }
+    [[nodiscard]] const BackendBook& book() const { return book_; }
     [[nodiscard]] FrontendConnection* user() const { return user_; }
     [[nodiscard]] std::uint32_t pid() const { return link_.pid(); }
     [[nodiscard]] bool is_dead() const { return dead_; }

@@ -1,33 +1,162 @@
-// The workload of each transaction. What a rule looks at is given by the login, but for
-// application_name, which a session may SET. Everything here belongs to FrontendConnection.
+// The workload of each transaction. What a login decides about it is looked at once; what may change
+// is the session's application_name, the workload that it asks for by name, and the text of the
+// statement that begins the transaction. Everything here belongs to FrontendConnection.
 
+#include <algorithm>
+
+#include "protocol/error_response.h"
+#include "protocol/startup.h"
+#include "protocol/workload_setting.h"
 #include "proxy/app/frontend_connection.h"
 #include "proxy/app/server.h"
+#include "proxy/io/socket_address.h"
 
 namespace pgb {
 
 namespace {
-constexpr std::string_view kApplicationName = "application_name";
-}  // namespace
 
-void FrontendConnection::remember_login() {
-    if (!server_.looks_at_application_name() || pooling() == config::Pooling::session) return;
-    who_ = std::make_unique<LoginRequest>(login_->request());
-    who_->parameters.clear();
-    name_at_login_ = session_.told(kApplicationName);
-    name_ = name_at_login_;
+constexpr std::string_view kApplicationName = "application_name";
+
+bool is_workload_setting(std::string_view name) {
+    return std::equal(name.begin(), name.end(), kWorkloadSetting.begin(), kWorkloadSetting.end(),
+                      [](char given, char wanted) {
+                          return (given >= 'A' && given <= 'Z' ? given - 'A' + 'a' : given) ==
+                                 wanted;
+                      });
 }
 
-// What the session holds was counted for its workload: that stays until it holds nothing. How it is
-// pooled was decided by its login.
-void FrontendConnection::choose_workload() {
-    if (who_ == nullptr || backend_ != nullptr) return;
+// In PostgreSQL's order: `options` first, then what the startup packet names by itself.
+std::string choice_at_login(const LoginRequest& request) {
+    std::string chosen;
+    for (const auto& [name, value] : request.parameters) {
+        if (name != "options") continue;
+        for (const auto& [option, given] : parse_options(value).value_or(std::vector<Setting>())) {
+            if (is_workload_setting(option)) chosen = given;
+        }
+    }
+    for (const auto& [name, value] : request.parameters) {
+        if (is_workload_setting(name)) chosen = value;
+    }
+    return chosen;
+}
+
+// All but SET is told by the first byte or two.
+bool may_be_set(std::string_view text) {
+    if (text.size() < 4) return false;
+    const char c = text[0];
+    if (c != 's' && c != 'S') return c == '/' || c == '-' || c <= ' ';
+    return (text[1] == 'e' || text[1] == 'E') && (text[2] == 't' || text[2] == 'T');
+}
+
+}  // namespace
+
+std::size_t FrontendConnection::workload_at_login() const {
+    const LoginRequest& request = login_->request();
+    return server_.classifier().workload_of({.database = request.database,
+                                             .user = request.user,
+                                             .application_name = request.application_name,
+                                             .listener = door_.name,
+                                             .client = address_host(peer_)});
+}
+
+void FrontendConnection::remember_login() {
+    const auto& workloads = server_.config().workloads;
+    if (workloads.size() < 2) return;
+    const LoginRequest& request = login_->request();
+    choice_ = std::make_unique<WorkloadChoice>();
+    choice_->candidates = server_.classifier().candidates({.database = request.database,
+                                                           .user = request.user,
+                                                           .application_name = {},
+                                                           .listener = door_.name,
+                                                           .client = address_host(peer_)});
+    std::erase_if(choice_->candidates,
+                  [&](std::uint16_t i) { return workloads[i].pooling != pooling(); });
+    choice_->at_login = choice_->usual = workload_;
+    choice_->chosen_at_login = choice_at_login(request);
+    choice_->application_name = request.application_name;
+    choice_->told_at_login = choice_->told = session_.told(kApplicationName);
+    session_.watch(server_.classifier().looks_at_text());
+}
+
+config::Subject FrontendConnection::subject() const {
+    const bool as_at_login = choice_->told == choice_->told_at_login;
+    return {.database = {},
+            .user = {},
+            .application_name = as_at_login ? choice_->application_name : choice_->told,
+            .listener = {},
+            .client = {}};
+}
+
+// While a session keeps its backend its name counts as it was when it took it.
+void FrontendConnection::note_name() {
+    if (backend_ != nullptr || !server_.classifier().looks_at_application_name()) return;
     const std::string_view told = session_.told(kApplicationName);
-    if (told == name_) return;
-    name_ = told;
-    const std::string_view name = name_ == name_at_login_ ? who_->application_name : name_;
-    const std::size_t workload = server_.workload_of(*who_, name, door_, peer_);
-    if (server_.config().workloads[workload].pooling == pooling()) workload_ = workload;
+    if (told == choice_->told) return;
+    choice_->told = told;
+    choice_->usual =
+        server_.classifier().choose(choice_->candidates, subject()).value_or(choice_->at_login);
+}
+
+void FrontendConnection::choose_workload() {
+    // A transaction stays where it was admitted.
+    if (choice_ == nullptr || permit_.held()) return;
+    note_name();
+    if (is_usual(server_.outbox().subject().text)) {
+        workload_ = choice_->usual;
+        return;
+    }
+    const std::string chosen = chosen_by(server_.outbox().subject().text);
+    workload_ = workload_for(chosen);
+    if (chosen != choice_->last_refused) choice_->last_refused.clear();
+    if (!chosen.empty()) tell_choice(chosen);
+}
+
+// Nothing was ever set, by no name was anything chosen, and no rule looks at texts.
+bool FrontendConnection::is_usual(std::string_view text) const {
+    return !server_.classifier().looks_at_text() && !session_.has_settings() &&
+           choice_->chosen_at_login.empty() && choice_->last_refused.empty() && !may_be_set(text);
+}
+
+void FrontendConnection::ask_workload() {
+    session_.on_workload(choice_ == nullptr ||
+                         workload_for(chosen_by(server_.outbox().subject().text)) == workload_);
+}
+
+// A SET that begins a transaction already counts for it: so SET LOCAL chooses for its block, and
+// nobody has to get through a full lane to leave it.
+std::string FrontendConnection::chosen_by(std::string_view text) const {
+    if (may_be_set(text)) {
+        if (auto value = read_workload_setting(text)) return std::move(*value);
+    }
+    const std::string_view set = session_.text_that_set(kWorkloadSetting);
+    return set.empty() ? choice_->chosen_at_login
+                       : read_workload_setting(set).value_or(std::string());
+}
+
+std::size_t FrontendConnection::workload_for(std::string_view chosen) const {
+    if (chosen.empty() && !server_.classifier().looks_at_text()) return choice_->usual;
+    config::Subject subject = this->subject();
+    subject.text = server_.outbox().subject().text;
+    subject.whole = server_.outbox().subject().whole;
+    subject.chosen = chosen;
+    return server_.classifier().choose(choice_->candidates, subject).value_or(choice_->at_login);
+}
+
+// Once for each choice: a name that is wrong, or not for this client, would else look as if it had
+// been obeyed.
+void FrontendConnection::tell_choice(const std::string& chosen) {
+    const std::string& given = server_.config().workloads[workload_].name;
+    if (given == chosen || choice_->last_refused == chosen) return;
+    choice_->last_refused = chosen;
+    if (!session_.wants_warnings()) return;
+    std::string& notice = server_.outbox().scratch();
+    append_notice(notice, {.severity = "WARNING",
+                           .sqlstate = "01000",
+                           .message = "workload \"" + chosen + "\" cannot be chosen here",
+                           .detail = "There is no such workload, or its other conditions do not "
+                                     "hold. The transaction runs in \"" +
+                                     given + "\"."});
+    server_.outbox().to_frontend(notice);
 }
 
 }  // namespace pgb

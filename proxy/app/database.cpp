@@ -56,7 +56,11 @@ Database::Database(Server& server, const config::DatabaseEntry& entry,
       orphans_(workloads.size()),
       fixed_user_(conninfo_value(entry.conninfo, "user")),
       fixed_database_(conninfo_value(entry.conninfo, "dbname")),
-      backends_(entry.pool_size) {}
+      backends_(entry.pool_size) {
+    if (entry.lock_sampler.conninfo) {
+        sampler_ = std::make_unique<LockSampler>(server, *this, entry.lock_sampler);
+    }
+}
 
 GroupId Database::join(const LoginRequest& request, config::Pooling pooling) {
     GroupFacts facts{.database = fixed_database_.empty() ? request.database : fixed_database_,
@@ -203,6 +207,7 @@ void Database::note_cancel_failed(const std::string& why) {
 void Database::on_gone(BackendConnection& backend) {
     if (backend.is_dead()) return;
     backend.die();
+    departed_.forget(backend.id());
     pool_.on_gone(backend.id(), server_.now());
     dead_.push_back(std::move(backends_[backend.id().slot]));
 }
@@ -215,7 +220,9 @@ void Database::on_orphaned(BackendConnection& backend, Permit permit) {
                                             {"workload", server_.config().workloads[workload].name},
                                             {"pid", std::int64_t{backend.pid()}}});
     orphans_.add(backend.id(), workload, server_.now() + hold);
-    orphan_permits_.insert_or_assign(backend.id().slot, std::pair(backend.id(), std::move(permit)));
+    lost_.insert_or_assign(backend.id().slot,
+                           LostBackend{backend.id(), std::move(permit), backend.pid()});
+    departed_.note_orphaned(backend.id(), server_.now());
     backend.die();
     dead_.push_back(std::move(backends_[backend.id().slot]));
 }
@@ -228,8 +235,7 @@ bool Database::tick(Instant now) {
                            {{"database", entry_.name},
                             {"workload", server_.config().workloads[orphan.workload].name},
                             {"note", "more than the budget may be running"}});
-        orphan_permits_.erase(orphan.backend.slot);
-        pool_.on_gone(orphan.backend, now);
+        release_lost(orphan.backend);
     }
     pool_.tick(now, actions_);
     const bool any = !expired_.empty() || !actions_.empty();

@@ -10,6 +10,8 @@
 
 #include "config/model.h"
 #include "proxy/app/backend_connection.h"
+#include "proxy/app/departed.h"
+#include "proxy/app/lock_sampler.h"
 #include "proxy/gate/permit.h"
 #include "proxy/io/backend_connector.h"
 #include "proxy/pool/orphans.h"
@@ -42,6 +44,13 @@ public:
     [[nodiscard]] const ParameterList& greeting(GroupId group) const;
     /// A digest of whose backends they are and where.
     [[nodiscard]] std::uint64_t origin(GroupId group) const;
+    /// The database and the user as which a group's backends work.
+    [[nodiscard]] const std::string& database_of(GroupId group) const {
+        return groups_.at(static_cast<std::uint32_t>(group)).database;
+    }
+    [[nodiscard]] const std::string& user_of(GroupId group) const {
+        return groups_.at(static_cast<std::uint32_t>(group)).user;
+    }
     /// The timeouts of a permit of this workload on this database.
     [[nodiscard]] LeaseRules lease_rules(std::size_t workload) const;
 
@@ -70,6 +79,18 @@ public:
     /// It did not answer: its permit and its place stay held for the workload's orphan_hold.
     void on_orphaned(BackendConnection& backend, Permit permit);
 
+    // holders.cpp: who holds the permits
+    /// Null: the entry has no lock sampler.
+    [[nodiscard]] const LockSampler* sampler() const { return sampler_.get(); }
+    /// Appends those whose processes a look should show: who is at work, orphans, and whoever was
+    /// never seen.
+    void list_processes(const ProcessWatch& watch, std::vector<AskedProcess>& out) const;
+    /// PostgreSQL no longer has the process: its permit and its place are free.
+    void on_orphan_gone(BackendId id);
+    /// Who held the permits that outlived their clients.
+    [[nodiscard]] Departed& departed() { return departed_; }
+    [[nodiscard]] const Departed& departed() const { return departed_; }
+
     void delete_dead();
     /// The program ends: goodbye to the idle, no wait for anyone.
     void shut_down();
@@ -83,7 +104,14 @@ private:
         ParameterList greeting;
         ReportedValues reported;  // the same
     };
+    /// A backend that does not answer: its place in the pool is kept, its connection is closed.
+    struct LostBackend {
+        BackendId id;
+        Permit permit;
+        std::uint32_t pid = 0;
+    };
     void connect(const PoolAction& action);
+    void release_lost(BackendId id);
     void note_trouble(const ConnectFailure& failure);
     [[nodiscard]] GroupFacts& facts(GroupId group);
 
@@ -95,12 +123,14 @@ private:
     std::string fixed_database_;  // the same
     std::vector<std::unique_ptr<BackendConnection>> backends_;  // by slot
     std::vector<std::unique_ptr<BackendConnection>> dead_;
-    std::map<std::uint32_t, std::pair<BackendId, Permit>> orphan_permits_;  // by slot
+    std::map<std::uint32_t, LostBackend> lost_;  // by slot
+    Departed departed_;
     std::unordered_map<std::uint32_t, GroupFacts> groups_;
     Pool::Actions actions_;
     std::vector<Orphan> expired_;
     Instant next_trouble_report_;
     Instant next_cancel_report_;
+    std::unique_ptr<LockSampler> sampler_;
 };
 
 }  // namespace pgb

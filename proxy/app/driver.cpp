@@ -17,12 +17,15 @@ LaneId lane_of(std::size_t workload) { return LaneId{static_cast<std::uint16_t>(
 // Bytes that wait for more of the same write may go on waiting.
 bool only_asks(Decision decision) {
     return decision == Decision::ask_permit || decision == Decision::ask_backend ||
-           decision == Decision::ask_pin || decision == Decision::unpin;
+           decision == Decision::ask_pin || decision == Decision::ask_workload ||
+           decision == Decision::unpin;
 }
 }  // namespace
 
 void FrontendConnection::carry_out() {
     Outbox& out = server_.outbox();
+    for (const Duration took : out.statements()) server_.times(workload_).statement.record(took);
+    out.clear_statements();
     do {
         carry_out_decisions();
         flush_backend();
@@ -70,6 +73,7 @@ void FrontendConnection::carry_out(Decision decision) {
         case Decision::ask_permit: ask_permit(); return;
         case Decision::ask_backend: ask_backend(); return;
         case Decision::ask_pin: ask_pin(); return;
+        case Decision::ask_workload: ask_workload(); return;
         case Decision::leave_queue: leave_queue(); return;
         case Decision::unpin: drop_pin(); return;
         case Decision::end_lease:
@@ -89,7 +93,7 @@ void FrontendConnection::ask_permit() {
     choose_workload();
     if (server_.is_draining()) {
         server_.gate().count_shed(lane_of(workload_), ShedReason::draining, ShedStage::on_arrival);
-        session_.on_refused(server_.shed_facts(workload_, ShedReason::draining, Duration::zero()));
+        session_.on_refused(server_.shed_facts(*this, workload_, ShedReason::draining));
         return;
     }
     Verdict verdict =
@@ -101,9 +105,10 @@ void FrontendConnection::ask_permit() {
             server_.note_holding(*this);
             session_.on_permit(database_->lease_rules(workload_), turn(), out);
             return;
-        case Arrival::queued: return;
+        case Arrival::queued:
+        case Arrival::parked: return;
         case Arrival::shed:
-            session_.on_refused(server_.shed_facts(workload_, verdict.reason, Duration::zero()));
+            session_.on_refused(server_.shed_facts(*this, workload_, verdict.reason));
             return;
     }
 }
@@ -116,7 +121,7 @@ void FrontendConnection::on_settled(Settled& settled) {
         server_.note_holding(*this);
         session_.on_permit(database_->lease_rules(workload_), turn(), server_.outbox());
     } else {
-        session_.on_refused(server_.shed_facts(workload_, settled.reason, waited));
+        session_.on_refused(server_.shed_facts(*this, workload_, settled.reason, waited));
     }
     carry_out();
     pump();
@@ -177,7 +182,10 @@ void FrontendConnection::refuse_backend(const PoolAction& action) {
                                   ? ShedReason::pool_timeout
                                   : ShedReason::backend_down;
     server_.gate().count_shed(lane_of(workload_), reason);
-    ShedFacts facts = server_.shed_facts(workload_, reason, waited);
+    const Duration before_next_attempt = database_->pool().retry_at() - server_.now();
+    ShedFacts facts =
+        server_.shed_facts(*this, workload_, reason, waited,
+                           reason == ShedReason::backend_down ? before_next_attempt : waited);
     if (action.trouble != nullptr) facts.cause = action.trouble->message;
     session_.on_refused(facts);
 }
@@ -196,6 +204,7 @@ void FrontendConnection::ask_pin() {
     choose_workload();
     Pool& pool = database_->pool();
     if (pool.can_pin(workload_index())) {
+        pin_workload_ = workload_;
         pool.reserve_pin(workload_index());
         session_.on_pin_granted(turn(), server_.outbox());
         return;
@@ -204,8 +213,8 @@ void FrontendConnection::ask_pin() {
     if (asking_for_work) {
         server_.gate().count_shed(lane_of(workload_), ShedReason::pin_limit, ShedStage::on_arrival);
     }
-    session_.on_pin_denied(server_.shed_facts(workload_, ShedReason::pin_limit, Duration::zero()),
-                           turn(), server_.outbox());
+    session_.on_pin_denied(server_.shed_facts(*this, workload_, ShedReason::pin_limit), turn(),
+                           server_.outbox());
 }
 
 void FrontendConnection::leave_queue() {
@@ -219,9 +228,8 @@ void FrontendConnection::leave_queue() {
 
 void FrontendConnection::give_permit_back() {
     if (!permit_.held()) return;
-    const Instant now = server_.now();
-    server_.times(workload_).permit_hold.record(now - permit_.granted_at());
-    server_.times(workload_).transaction.record(now - arrived_at_);
+    server_.note_permit_back(permit_);
+    server_.times(workload_).transaction.record(server_.now() - arrived_at_);
     permit_.release();
 }
 
@@ -240,6 +248,9 @@ void FrontendConnection::end_lease(Decision how) {
     server_.note_not_holding(*this);
     const bool clean = how == Decision::end_lease && !backend.is_unfit();
     const LeaseRules rules = database_->lease_rules(workload_);
+    if (!clean && permit_.held()) {
+        database_->departed().note(backend.id(), holder(&backend), server_.now());
+    }
     if (clean && pool.find(backend.id())->state == BackendState::pinned) {
         // A pinned backend that was cleaned after its client had left.
         pool.take(backend.id(), workload_index());

@@ -5,7 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "config/classify.h"
 #include "config/model.h"
+#include "proxy/admin/holders.h"
 #include "proxy/app/output_buffer.h"
 #include "proxy/app/spare_buffers.h"
 #include "proxy/base/instant.h"
@@ -39,6 +41,18 @@ enum class FrontendPhase : std::uint8_t {
     session,     ///< messages go to the session machine
     cancelling,  ///< sent a CancelRequest; closed when that has had its effect
     dead,        ///< to be deleted at the end of the turn; may still hold a backend's work
+};
+
+/// What the workload of a session's transactions is chosen by, beside the text of each.
+struct WorkloadChoice {
+    config::Classifier::Candidates candidates;  ///< pooled as the session is
+    std::size_t at_login = 0;                   ///< serves what none of them does
+    std::size_t usual = 0;                      ///< without a text or a name to look at
+    std::string application_name;               ///< of the startup packet
+    std::string told_at_login;                  ///< the same, as PostgreSQL reported it
+    std::string told;                           ///< as it counts now
+    std::string chosen_at_login;                ///< `pgbulkhead.workload` of the startup packet
+    std::string last_refused;                   ///< a choice that was told to be of no effect
 };
 
 /// One frontend: its socket, the bytes that wait on either side, and the session machine that
@@ -101,6 +115,13 @@ public:
     void update_reading();
     [[nodiscard]] Turn turn() const;
 
+    // holders.cpp: who holds the permits
+    [[nodiscard]] const Permit& permit() const { return permit_; }
+    /// Only while it holds a permit.
+    [[nodiscard]] HolderState holder_state(Instant& since) const;
+    /// `backend`: the one it works on; null: none yet.
+    [[nodiscard]] Holder holder(const BackendConnection* backend) const;
+
 private:
     void read();
     // Each returns how many bytes of the view were taken.
@@ -135,8 +156,16 @@ private:
     void refuse_login(const PoolAction& action);
 
     // classing.cpp
+    [[nodiscard]] std::size_t workload_at_login() const;
     void remember_login();
     void choose_workload();
+    void ask_workload();
+    void note_name();
+    [[nodiscard]] bool is_usual(std::string_view text) const;
+    [[nodiscard]] config::Subject subject() const;
+    [[nodiscard]] std::string chosen_by(std::string_view text) const;
+    [[nodiscard]] std::size_t workload_for(std::string_view chosen) const;
+    void tell_choice(const std::string& chosen);
 
     // driver.cpp
     void send_to_frontend();
@@ -171,10 +200,9 @@ private:
     std::string peer_;
     std::uint64_t id_;
     std::size_t workload_ = 0;
-    // If a rule looks at application_name: the login, and the name as PostgreSQL reported it.
-    std::unique_ptr<LoginRequest> who_;
-    std::string name_at_login_;
-    std::string name_;
+    std::size_t pin_workload_ = 0;  // which the pin is counted for, if the session has one
+    // If the file has more than one workload: what the choice among them needs.
+    std::unique_ptr<WorkloadChoice> choice_;
     GroupId group_{};
     std::int32_t pid_ = 0;
     Instant opened_at_;

@@ -65,7 +65,7 @@ void FrontendConnection::begin_login() {
                         "database \"" + request.database + "\" does not exist");
         return;
     }
-    workload_ = server_.workload_of(request, request.application_name, door_, peer_);
+    workload_ = workload_at_login();
     group_ = database_->join(request, pooling());
     greeting_asked_ = true;
     Pool::Actions actions;

@@ -82,7 +82,7 @@ void FrontendConnection::drop_pin() {
     if (pooling() == config::Pooling::session) {
         database_->pool().remove_resident();
     } else {
-        database_->pool().drop_pin(workload_index());
+        database_->pool().drop_pin(static_cast<WorkloadIndex>(pin_workload_));
     }
 }
 

@@ -17,8 +17,20 @@ constexpr std::size_t kReadBufferSize = std::size_t{64} << 10;
 constexpr Duration kSweepInterval = std::chrono::milliseconds(50);
 // One or two system calls for each holder; it adds to limits.tcp_user_timeout.
 constexpr Duration kSilenceInterval = std::chrono::seconds(1);
+// The oldest; a page that nobody would read to its end helps nobody.
+constexpr std::size_t kHoldersShown = 200;
+constexpr std::string_view kHoldersPath = "/api/v1/holders";
 // Each round settles what the one before made possible; more than a few means a loop of ours.
 constexpr int kDispatchRoundsMax = 64;
+
+LaneMode lane_mode(config::Mode mode) {
+    switch (mode) {
+        case config::Mode::enforce: return LaneMode::enforce;
+        case config::Mode::shadow: return LaneMode::shadow;
+        case config::Mode::off: return LaneMode::off;
+    }
+    return LaneMode::enforce;
+}
 
 std::uint64_t random_seed() {
     std::uint64_t seed = 0;
@@ -42,6 +54,7 @@ Server::Server(Loop& loop, Log& log, const config::Config& config)
       cancel_sender_(loop),
       idle_watch_(config.limits.client_idle_timeout),
       times_(config.workloads.size()),
+      overloads_(config.workloads.size()),
       read_buffer_(kReadBufferSize),
       timer_(loop, [] {}),
       started_at_(loop.now()),
@@ -50,7 +63,8 @@ Server::Server(Loop& loop, Log& log, const config::Config& config)
         gate_.add_lane(workload.name,
                        {.concurrency = static_cast<std::uint32_t>(workload.concurrency),
                         .queue = static_cast<std::uint32_t>(workload.queue),
-                        .queue_wait = workload.queue_wait});
+                        .queue_wait = workload.queue_wait},
+                       {.mode = lane_mode(workload.mode), .pace_retries = workload.pace_retries});
     }
     for (const config::DatabaseEntry& entry : config.databases) {
         databases_.push_back(
@@ -63,6 +77,10 @@ Server::Server(Loop& loop, Log& log, const config::Config& config)
                                          PGB_CHECK(found != connects_.end());
                                          const PendingConnect pending = found->second;
                                          connects_.erase(found);
+                                         if (pending.sampler != nullptr) {
+                                             pending.sampler->on_connected(std::move(connected));
+                                             return;
+                                         }
                                          pending.database->on_connected(pending.id,
                                                                         std::move(connected));
                                      },
@@ -72,6 +90,10 @@ Server::Server(Loop& loop, Log& log, const config::Config& config)
                                          PGB_CHECK(found != connects_.end());
                                          const PendingConnect pending = found->second;
                                          connects_.erase(found);
+                                         if (pending.sampler != nullptr) {
+                                             pending.sampler->on_connect_failed(failure);
+                                             return;
+                                         }
                                          pending.database->on_connect_failed(pending.id, failure);
                                      }});
     loop.set_turn_end([this] { end_turn(); });
@@ -81,6 +103,7 @@ Server::~Server() {
     loop_.set_turn_end({});
     http_.clear();
     snapshots_.reset();
+    holder_lists_.reset();
     close_doors();
     connector_.reset();
     // What is left is dropped; nobody is told, so the books of queues are emptied by hand.
@@ -107,9 +130,14 @@ Result<bool> Server::start() {
     }
     doors_open_ = true;
     snapshots_->publish();
-    for (const auto& address : {config_.admin.http, config_.admin.probes}) {
+    holder_lists_ = std::make_unique<SnapshotBox<HolderList>>(
+        loop_, [this] { return holders(std::nullopt, kHoldersShown); });
+    // What clients do is not for everyone who may ask for probes.
+    const std::pair<const std::optional<config::Address>&, bool> http[] = {
+        {config_.admin.http, true}, {config_.admin.probes, false}};
+    for (const auto& [address, shows_holders] : http) {
         if (!address) continue;
-        if (Result<bool> opened = open_http(*address); !opened) return opened;
+        if (Result<bool> opened = open_http(*address, shows_holders); !opened) return opened;
     }
     arm_timer();
     return true;
@@ -143,8 +171,13 @@ Result<bool> Server::open_door(const config::Listener& listener) {
     return true;
 }
 
-Result<bool> Server::open_http(const config::Address& address) {
-    auto server = HttpServer::start(address.host, address.port, [this](std::string_view path) {
+Result<bool> Server::open_http(const config::Address& address, bool shows_holders) {
+    auto server = HttpServer::start(address.host, address.port, [=, this](std::string_view path) {
+        if (shows_holders && path == kHoldersPath) {
+            const auto list = holder_lists_->fresh();
+            return list ? answer_holders(*list)
+                        : HttpAnswer{503, "text/plain; charset=utf-8", "no answer\n"};
+        }
         const auto stamped = snapshots_->fresh();
         if (!stamped) return HttpAnswer{503, "text/plain; charset=utf-8", "starting\n"};
         return answer_probe(path, stamped->snapshot, monotonic_now() - stamped->made);
@@ -215,15 +248,6 @@ Database* Server::database_for(std::string_view name) {
     return any;
 }
 
-std::size_t Server::workload_of(const LoginRequest& request, std::string_view application_name,
-                                const DoorFacts& door, std::string_view peer) const {
-    return classifier_.workload_of({.database = request.database,
-                                    .user = request.user,
-                                    .application_name = application_name,
-                                    .listener = door.name,
-                                    .client = address_host(peer)});
-}
-
 FrontendConnection* Server::find_frontend(std::uint64_t id) {
     const auto found = frontends_.find(id);
     return found == frontends_.end() ? nullptr : found->second.get();
@@ -235,12 +259,20 @@ std::uint64_t Server::new_connect(Database& database, BackendId id) {
     return number;
 }
 
+std::uint64_t Server::new_connect(LockSampler& sampler) {
+    const std::uint64_t number = next_connect_++;
+    connects_.emplace(number, PendingConnect{nullptr, {}, &sampler});
+    return number;
+}
+
 void Server::end_turn() {
     if (stopped_) return;
     work_ready();
     dispatch_until_quiet();
     if (loop_.now() >= next_sweep_) sweep();
     look_at_idle();
+    for (const auto& [workload, reason] : begun_overloads_) log_overload(workload, reason);
+    begun_overloads_.clear();
     if (!stop_by_.is_never()) {
         continue_stop();
     } else if (draining_) {
@@ -297,6 +329,7 @@ void Server::sweep() {
     }
     holding_.for_each([](FrontendConnection& frontend) { frontend.on_tick(); });
     for (const auto& database : databases_) database->sweep(now);
+    shadow_report_.look(gate_, now, log_);
     while (!logging_in_.empty() && now - logging_in_.front().opened_at() >= config_.auth.timeout) {
         FrontendConnection& late = logging_in_.front();
         late.login_timed_out();

@@ -4,17 +4,22 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "config/classify.h"
 #include "config/model.h"
+#include "proxy/admin/holders.h"
+#include "proxy/admin/overload.h"
 #include "proxy/app/database.h"
 #include "proxy/app/frontend_connection.h"
 #include "proxy/app/idle_watch.h"
+#include "proxy/app/shadow_report.h"
 #include "proxy/app/spare_buffers.h"
 #include "proxy/base/instant.h"
 #include "proxy/base/intrusive_list.h"
@@ -87,26 +92,31 @@ public:
     void note_not_holding(FrontendConnection& frontend);
 
     [[nodiscard]] Database* database_for(std::string_view name);
-    [[nodiscard]] std::size_t workload_of(const LoginRequest& request,
-                                          std::string_view application_name, const DoorFacts& door,
-                                          std::string_view peer) const;
-    [[nodiscard]] bool looks_at_application_name() const {
-        return classifier_.looks_at_application_name();
-    }
+    [[nodiscard]] const config::Classifier& classifier() const { return classifier_; }
     [[nodiscard]] FrontendConnection* find_frontend(std::uint64_t id);
     void login_finished(FrontendConnection& frontend);
     [[nodiscard]] bool too_many_clients() const;
     void note_dead(FrontendConnection& frontend);
 
-    /// What a refusal of this workload says now.
-    [[nodiscard]] ShedFacts shed_facts(std::size_t workload, ShedReason reason, Duration waited);
+    /// What a refusal of this workload says now; its time to come back is promised to `refused`.
+    /// `not_before`: what is known of that time, if the gate is not what it lacks.
+    [[nodiscard]] ShedFacts shed_facts(Waiter& refused, std::size_t workload, ShedReason reason,
+                                       Duration waited = {}, Duration not_before = {});
     /// An id for a connect, and whose it was when the answer comes.
     std::uint64_t new_connect(Database& database, BackendId id);
+    std::uint64_t new_connect(LockSampler& sampler);
+
+    // holders.cpp: who holds the permits
+    /// A held permit goes back.
+    void note_permit_back(const Permit& permit);
+    /// The holders, all or those of one workload; the oldest are told in full.
+    [[nodiscard]] HolderList holders(std::optional<std::size_t> workload, std::size_t count) const;
 
 private:
     struct PendingConnect {
         Database* database = nullptr;
         BackendId id;
+        LockSampler* sampler = nullptr;  // not null: the connection is for it
     };
     struct StampedSnapshot {
         Snapshot snapshot;
@@ -115,7 +125,7 @@ private:
 
     void accept(const DoorFacts& door, AcceptedConnection connection);
     Result<bool> open_door(const config::Listener& listener);
-    Result<bool> open_http(const config::Address& address);
+    Result<bool> open_http(const config::Address& address, bool shows_holders);
     void end_turn();
     void work_ready();
     void dispatch_until_quiet();
@@ -127,10 +137,15 @@ private:
     void continue_drain();
     void continue_stop();
     void close_doors();
+    void note_overload(std::size_t workload, ShedReason reason);
+    void log_overload(std::size_t workload, ShedReason reason);
     [[nodiscard]] Snapshot make_snapshot() const;
     [[nodiscard]] WorkloadSnapshot workload_snapshot(std::size_t workload) const;
     [[nodiscard]] Readiness readiness() const;
-    double jitter();
+    [[nodiscard]] Duration retry_after(Waiter& refused, std::size_t workload, ShedReason reason,
+                                       Duration not_before);
+    double random_fraction();
+    [[nodiscard]] std::uint32_t limit_in_force(LaneId lane) const;
 
     Loop& loop_;
     Log& log_;
@@ -152,7 +167,10 @@ private:
     std::vector<std::unique_ptr<Listener>> doors_;
     std::unique_ptr<BackendConnector> connector_;
     std::unique_ptr<SnapshotBox<StampedSnapshot>> snapshots_;
+    std::unique_ptr<SnapshotBox<HolderList>> holder_lists_;
     std::vector<std::unique_ptr<HttpServer>> http_;
+    OverloadWatch overloads_;
+    std::vector<std::pair<std::size_t, ShedReason>> begun_overloads_;  // not logged yet
 
     IntrusiveList<FrontendConnection, ReadyFrontends> ready_frontends_;
     IntrusiveList<BackendConnection, ReadyBackends> ready_backends_;
@@ -165,6 +183,7 @@ private:
     Outbox outbox_;
     std::vector<char> read_buffer_;
     SpareBuffers spare_buffers_;
+    ShadowReport shadow_report_;
     Timer timer_;
     Instant started_at_;
     Instant next_sweep_ = Instant::never();

@@ -7,32 +7,64 @@
 
 namespace pgb {
 
-double Server::jitter() {
+double Server::random_fraction() {
     // xorshift64*: good enough to spread retries, and not worth a system call each.
     random_state_ ^= random_state_ >> 12;
     random_state_ ^= random_state_ << 25;
     random_state_ ^= random_state_ >> 27;
     const std::uint64_t bits = random_state_ * 0x2545F4914F6CDD1DULL;
-    return 0.75 + 0.5 * static_cast<double>(bits >> 11) / 9007199254740992.0;
+    return static_cast<double>(bits >> 11) / 9007199254740992.0;
 }
 
-ShedFacts Server::shed_facts(std::size_t workload, ShedReason reason, Duration waited) {
+// Without a slot the gate knows when there may be one. Otherwise the lane may be empty, and what is
+// lacking is known by whoever refused; to come earlier than that is of no use.
+Duration Server::retry_after(Waiter& refused, std::size_t workload, ShedReason reason,
+                             Duration not_before) {
+    using std::chrono::milliseconds;
+    const LaneId lane{static_cast<std::uint16_t>(workload)};
+    const Duration cap =
+        std::max<Duration>(config_.workloads[workload].retry_after_cap, milliseconds(1));
+    switch (reason) {
+        case ShedReason::queue_full:
+        case ShedReason::queue_timeout:
+        case ShedReason::deadline:
+            return gate_.promise_return(lane, refused, loop_.now(), cap, random_fraction());
+        case ShedReason::pool_timeout:
+        case ShedReason::draining:
+        case ShedReason::backend_down:
+        case ShedReason::backend_lost:
+        case ShedReason::pin_limit: break;
+    }
+    const Duration earliest = std::max(gate_.expected_wait(lane), std::min(not_before, cap));
+    const auto later = static_cast<double>(earliest.count()) * (1 + 0.5 * random_fraction());
+    const Duration after = std::clamp<Duration>(
+        std::chrono::ceil<milliseconds>(Duration(static_cast<Duration::rep>(later))),
+        milliseconds(1), cap);
+    gate_.note_promise(lane, refused, loop_.now(), after);
+    return after;
+}
+
+ShedFacts Server::shed_facts(Waiter& refused, std::size_t workload, ShedReason reason,
+                             Duration waited, Duration not_before) {
     const LaneId lane{static_cast<std::uint16_t>(workload)};
     const config::Workload& rules = config_.workloads[workload];
     const LaneStats& stats = gate_.stats(lane);
-    const double wait = static_cast<double>(gate_.expected_wait(lane).count()) * jitter();
-    const Duration floor = std::chrono::milliseconds(1);
-    const Duration cap = std::max(rules.retry_after_cap, floor);
+    note_overload(workload, reason);
     return {.reason = reason,
             .workload = rules.name,
             .sqlstate = rules.sqlstate,
-            .retry_after = std::clamp(Duration(static_cast<Duration::rep>(wait)), floor, cap),
+            .retry_after = retry_after(refused, workload, reason, not_before),
             .waited = waited,
             .running = stats.running,
-            .limit = gate_.budget(lane).concurrency,
+            .limit = limit_in_force(lane),
             .waiting = stats.waiting,
             .queue = gate_.budget(lane).queue,
             .cause = {}};
+}
+
+std::uint32_t Server::limit_in_force(LaneId lane) const {
+    if (gate_.rules(lane).mode == LaneMode::enforce) return gate_.budget(lane).concurrency;
+    return static_cast<std::uint32_t>(config_.limits.max_clients);
 }
 
 Readiness Server::readiness() const {
@@ -48,6 +80,10 @@ WorkloadSnapshot Server::workload_snapshot(std::size_t workload) const {
     const LaneId lane{static_cast<std::uint16_t>(workload)};
     const auto index = static_cast<WorkloadIndex>(workload);
     const LaneStats& stats = gate_.stats(lane);
+    const ReturnStats& returns = gate_.returns(lane);
+    static constexpr LaneStats kNoShadow;
+    const LaneStats* const in_shadow = gate_.shadow(lane);
+    const LaneStats& shadow = in_shadow != nullptr ? *in_shadow : kNoShadow;
     WorkloadSnapshot snapshot{.name = std::string(gate_.name(lane)),
                               .concurrency = gate_.budget(lane).concurrency,
                               .queue = gate_.budget(lane).queue,
@@ -55,19 +91,42 @@ WorkloadSnapshot Server::workload_snapshot(std::size_t workload) const {
                               .waiting = stats.waiting,
                               .peak_running = stats.peak_running,
                               .peak_waiting = stats.peak_waiting,
+                              .modes = {},
+                              .arrived = stats.arrived,
                               .admitted = stats.admitted,
                               .rejected = {},
+                              .rejected_holders = {},
                               .cancelled_while_queued = stats.cancelled_while_queued,
                               .left_while_queued = stats.left_while_queued,
+                              .parked = returns.parked,
+                              .peak_parked = returns.peak_parked,
+                              .parkings = returns.parkings,
+                              .unparked = returns.unparked,
+                              .cancelled_while_parked = returns.cancelled_while_parked,
+                              .left_while_parked = returns.left_while_parked,
+                              .retries = returns.retries,
+                              .early_retries = returns.early_retries,
+                              .shadow_running = shadow.running,
+                              .shadow_waiting = shadow.waiting,
+                              .would_reject = {},
                               .orphaned = 0,
                               .pinned = 0,
+                              .sampled = {},
                               .times = times_[workload]};
     for (const ShedReason reason : kShedReasons) {
         snapshot.rejected.push_back({to_word(reason), stats.shed(reason)});
+        snapshot.rejected_holders.push_back(
+            {to_word(reason), stats.shed_holders[index_of(reason)]});
+        snapshot.would_reject.push_back({to_word(reason), shadow.shed(reason)});
+    }
+    for (const LaneMode mode : kLaneModes) {
+        snapshot.modes.push_back({to_word(mode), gate_.rules(lane).mode == mode ? 1U : 0U});
     }
     for (const auto& database : databases_) {
         snapshot.orphaned += database->orphaned(index);
         snapshot.pinned += database->pool().workload(index).pins;
+        if (database->sampler() == nullptr) continue;
+        snapshot.sampled += database->sampler()->sampled(index);
     }
     return snapshot;
 }
@@ -97,10 +156,14 @@ Snapshot Server::make_snapshot() const {
                               .connects = pool.totals().connects,
                               .connect_failures = pool.totals().connect_failures,
                               .swaps = pool.totals().swaps,
-                              .reachable = pool.reachable()};
+                              .reachable = pool.reachable(),
+                              .sampler = {}};
         for (std::size_t state = 0; state < kBackendStateCount; ++state) {
             view.backends.push_back(
                 {kBackendStateWords[state], pool.counts().of(static_cast<BackendState>(state))});
+        }
+        if (const LockSampler* sampler = database->sampler()) {
+            view.sampler = SamplerHealth{sampler->is_working(), sampler->failures()};
         }
         snapshot.databases.push_back(std::move(view));
     }

@@ -10,11 +10,36 @@ Gate::~Gate() {
     for (const auto& lane : lanes_) PGB_CHECK(lane->stats.running == 0);
 }
 
-LaneId Gate::add_lane(std::string name, LaneBudget budget) {
+LaneId Gate::add_lane(std::string name, LaneBudget budget, LaneRules rules) {
     PGB_CHECK(lanes_.size() <= std::numeric_limits<std::uint16_t>::max());
     const auto id = static_cast<LaneId>(lanes_.size());
     lanes_.push_back(std::make_unique<Lane>(id, std::move(name), budget));
+    set_pacing(id, rules.pace_retries);
+    set_mode(id, rules.mode);
     return id;
+}
+
+void Gate::set_budget(LaneId id, LaneBudget budget) {
+    Lane& lane = at(id);
+    lane.budget = budget;
+    if (lane.rules.mode == LaneMode::enforce) lane.limit = budget.concurrency;
+    if (lane.shadow != nullptr) lane.shadow->set_budget(budget);
+}
+
+void Gate::set_mode(LaneId id, LaneMode mode) {
+    Lane& lane = at(id);
+    if (mode == lane.rules.mode) return;
+    lane.rules.mode = mode;
+    switch (mode) {
+        case LaneMode::enforce: lane.limit = lane.budget.concurrency; break;
+        case LaneMode::shadow:
+            // Nothing is below it, so every arrival goes the way that admit_in_shadow() is on.
+            lane.limit = 0;
+            if (lane.shadow == nullptr) lane.shadow = std::make_unique<ShadowLane>(lane.budget);
+            lane.shadow->restart(lane.budget);
+            break;
+        case LaneMode::off: lane.limit = std::numeric_limits<std::uint32_t>::max(); break;
+    }
 }
 
 Verdict Gate::judge_after_waiters(Lane& lane, Waiter& newcomer, Instant now,
@@ -39,8 +64,17 @@ Verdict Gate::queue_or_shed(Lane& lane, Waiter& newcomer, Instant now) {
     return {Arrival::queued, ShedReason::queue_full, Permit()};
 }
 
+Verdict Gate::admit_in_shadow(Lane& lane, Instant now, std::vector<Settled>& out) {
+    // Who has waited since before the mode was changed comes first.
+    grant_waiting(lane, now, out);
+    Permit permit = grant(lane, now);
+    permit.shadow_ = lane.shadow->arrive(now);
+    return {Arrival::admitted, ShedReason::queue_full, std::move(permit)};
+}
+
 void Gate::grant_waiting(Lane& lane, Instant now, std::vector<Settled>& out) {
-    while (!lane.queue.empty() && has_permit(lane)) {
+    const bool everybody = lane.rules.mode != LaneMode::enforce;
+    while (!lane.queue.empty() && (everybody || has_permit(lane))) {
         Waiter& oldest = lane.queue.pop_front();
         --lane.stats.waiting;
         ++lane.stats.admitted_after_wait;
@@ -62,6 +96,7 @@ void Gate::shed_expired(Lane& lane, Instant now, std::vector<Settled>& out) {
 }
 
 void Gate::cancel(Waiter& waiter, Leave why) {
+    if (waiter.parked()) return cancel_parked(waiter, why);
     if (!waiter.waiting()) return;
     Lane& lane = *waiter.lane_;
     lane.queue.remove(waiter);
@@ -77,15 +112,19 @@ void Gate::dispatch(Instant now, std::vector<Settled>& out) {
     now_ = now;
     for (const auto& lane : lanes_) {
         lane->turnover.fold(now);
-        if (lane->queue.empty()) continue;
-        grant_waiting(*lane, now, out);
-        shed_expired(*lane, now, out);
+        if (lane->rules.mode == LaneMode::shadow) lane->shadow->dispatch(now);
+        if (!lane->queue.empty()) {
+            grant_waiting(*lane, now, out);
+            shed_expired(*lane, now, out);
+        }
+        if (!lane->parked.empty()) unpark(*lane, now, out);
     }
 }
 
 void Gate::shed_all_waiting(ShedReason reason, std::vector<Settled>& out) {
     for (const auto& lane : lanes_) {
         while (!lane->queue.empty()) shed_oldest(*lane, reason, out);
+        while (!lane->parked.empty()) shed_parked(*lane, reason, out);
     }
 }
 
@@ -104,6 +143,10 @@ Instant Gate::next_deadline() const {
     Instant earliest = Instant::never();
     for (const auto& lane : lanes_) {
         if (!lane->queue.empty()) earliest = std::min(earliest, lane->queue.front().deadline());
+        earliest = std::min(earliest, lane->parked.first_due());
+        if (lane->rules.mode == LaneMode::shadow) {
+            earliest = std::min(earliest, lane->shadow->next_deadline());
+        }
     }
     return earliest;
 }
@@ -112,6 +155,7 @@ Duration Gate::expected_wait(LaneId id) const {
     constexpr Duration kShortest = std::chrono::milliseconds(1);
     const Lane& lane = at(id);
     const LaneStats& stats = lane.stats;
+    if (lane.rules.mode != LaneMode::enforce) return kShortest;
     const std::uint64_t ahead = std::uint64_t{stats.running} + stats.waiting + 1;
     if (ahead <= lane.budget.concurrency) return kShortest;
     const std::uint64_t releases = ahead - lane.budget.concurrency;

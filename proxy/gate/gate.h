@@ -19,6 +19,7 @@ namespace pgb {
 enum class Arrival : std::uint8_t {
     admitted,  ///< The verdict holds a permit.
     queued,    ///< The waiter has a place; an out-list will name it, or cancel() takes it out.
+    parked,    ///< It came back early and waits without a place; as with queued.
     shed,      ///< Refused; the verdict's reason says why.
 };
 
@@ -58,7 +59,8 @@ enum class ShedStage : std::uint8_t {
 
 /// Decides which transactions may run, one lane per workload.
 ///
-///                      arrive (grants free permits to the oldest waiters first)
+///      came back early and finds no slot? --yes, if paced--> PARKED --its time--> arrive, at
+///                      arrive (grants free permits to the oldest waiters first)      dispatch
 ///                        |
 ///      free permit and nobody waiting? --yes--> ADMITTED --release--> (unit returns)
 ///                        | no
@@ -76,7 +78,9 @@ enum class ShedStage : std::uint8_t {
 ///   I2  waiting <= Q, with the same exception.
 ///   I3  after dispatch(): waiting > 0 implies running >= B.
 ///   I4  a lane grants in arrival order.
-///   I5  the books balance (lane_stats.h).
+///   I5  the books balance (lane_stats.h, returns.h).
+/// In a lane whose mode is shadow or off everybody is admitted, whatever its budget: I1 to I3 do not
+/// hold, and nobody waits or is parked after dispatch().
 ///
 /// A wait ends at `arrived + queue_wait` exactly, by the budget in force: a reload that changes
 /// queue_wait changes it for those who wait, too. So deadline order is arrival order, whatever was
@@ -94,11 +98,18 @@ public:
     ~Gate();
 
     /// Makes a lane; at most 65,536 of them.
-    LaneId add_lane(std::string name, LaneBudget budget);
+    LaneId add_lane(std::string name, LaneBudget budget, LaneRules rules = {});
 
     /// Live. What a raise makes free is granted by the next arrive() or dispatch(); lowering B or
     /// Q takes nothing away, it only stops grants and queueing until the counts fit.
-    void set_budget(LaneId id, LaneBudget budget) { at(id).budget = budget; }
+    void set_budget(LaneId id, LaneBudget budget);
+
+    /// Live. Leaving `enforce` admits all who wait at the next arrive() or dispatch(); entering it
+    /// takes nothing away, as when B is lowered. Entering `shadow` starts its books anew: it knows
+    /// only of those who arrive from then on. The first time it allocates.
+    void set_mode(LaneId id, LaneMode mode);
+    /// Live. Off lets all who are parked arrive at the next dispatch().
+    void set_pacing(LaneId id, bool pace_retries) { at(id).rules.pace_retries = pace_retries; }
 
     /// Grants free permits of the lane to its oldest waiters (appended to `out`), then judges the
     /// newcomer, which must not be waiting. Waiters past their wait hold their place until
@@ -106,40 +117,53 @@ public:
     Verdict arrive(LaneId id, Waiter& newcomer, Instant now, std::vector<Settled>& out) {
         PGB_CHECK(!newcomer.waiting());
         Lane& lane = at(id);
-        ++lane.stats.arrived;
-        if (!has_permit(lane)) {
-            now_ = now;
-            if (!has_place(lane)) return shed(lane, ShedReason::queue_full);
-            return queue_or_shed(lane, newcomer, now);
-        }
-        if (!lane.queue.empty()) return judge_after_waiters(lane, newcomer, now, out);
-        return admit(lane, now);
+        if (newcomer.promise_.is_open()) return come_back(lane, newcomer, now, out);
+        return judge(lane, newcomer, now, out);
     }
 
-    /// Leaves the queue; nothing happens to one that does not wait, so that a cancel which crosses
+    /// Leaves the queue, or where it is parked; nothing happens to one that does not wait, so that a cancel which crosses
     /// a grant is harmless: the permit is in the out-list, and its owner gives it back.
     void cancel(Waiter& waiter, Leave why);
 
-    /// Once at the end of a turn: in every lane, grants free permits to the oldest waiters, then
-    /// sheds those past their wait. Oldest first within a lane.
+    /// Once at the end of a turn: in every lane, grants free permits to the oldest waiters, sheds
+    /// those past their wait, then judges those whose time of being parked is over. Oldest first
+    /// within a lane.
     void dispatch(Instant now, std::vector<Settled>& out);
 
-    /// Sheds everyone who waits, in every lane.
+    /// Sheds everyone who waits or is parked, in every lane.
     void shed_all_waiting(ShedReason reason, std::vector<Settled>& out);
 
     /// Counts a refusal that was decided elsewhere, so that one book holds them all.
     void count_shed(LaneId id, ShedReason reason, ShedStage stage = ShedStage::after_grant);
 
-    /// When dispatch() next has somebody to time out; never() when nobody waits.
+    /// When dispatch() next has somebody to time out or to let go from where it is parked, or a
+    /// shadow to follow; never() when there is nobody.
     [[nodiscard]] Instant next_deadline() const;
 
     /// How long a transaction that arrived now would wait for a permit, were the queue without end:
     /// from the recent turnover of permits, at least 1 ms. The caller caps it and adds jitter.
     [[nodiscard]] Duration expected_wait(LaneId id) const;
 
+    /// Tells a session that was just refused for want of a slot when to come back: in whole
+    /// milliseconds, from 1 to `cap`, so spread over those who were refused that about as many come
+    /// back as there will be slots (README.md). `jitter` is from 0 to 1. Who came early hears what is
+    /// left of its earlier promise: to try again at once moves nobody's place in the line.
+    Duration promise_return(LaneId id, Waiter& refused, Instant now, Duration cap, double jitter);
+    /// The same for a refusal whose time is known from elsewhere, in whole milliseconds.
+    void note_promise(LaneId id, Waiter& refused, Instant now, Duration after) {
+        refused.promise_ = {&at(id), now, now + after};
+    }
+
     [[nodiscard]] std::size_t lane_count() const { return lanes_.size(); }
     [[nodiscard]] const LaneStats& stats(LaneId id) const { return at(id).stats; }
     [[nodiscard]] const LaneBudget& budget(LaneId id) const { return at(id).budget; }
+    [[nodiscard]] LaneRules rules(LaneId id) const { return at(id).rules; }
+    [[nodiscard]] const ReturnStats& returns(LaneId id) const { return at(id).returns; }
+    /// The books of what a lane in shadow would have done; null if it is not in shadow.
+    [[nodiscard]] const LaneStats* shadow(LaneId id) const {
+        const Lane& lane = at(id);
+        return lane.rules.mode == LaneMode::shadow ? &lane.shadow->stats() : nullptr;
+    }
     [[nodiscard]] std::string_view name(LaneId id) const { return at(id).name; }
 
 private:
@@ -147,10 +171,19 @@ private:
         PGB_CHECK(index_of(id) < lanes_.size());
         return *lanes_[index_of(id)];
     }
-    static bool has_permit(const Lane& lane) {
-        return lane.stats.running < lane.budget.concurrency;
-    }
+    static bool has_permit(const Lane& lane) { return lane.stats.running < lane.limit; }
     static bool has_place(const Lane& lane) { return lane.stats.waiting < lane.budget.queue; }
+    Verdict judge(Lane& lane, Waiter& newcomer, Instant now, std::vector<Settled>& out) {
+        ++lane.stats.arrived;
+        if (!has_permit(lane)) {
+            now_ = now;
+            if (lane.rules.mode == LaneMode::shadow) return admit_in_shadow(lane, now, out);
+            if (!has_place(lane)) return shed(lane, ShedReason::queue_full);
+            return queue_or_shed(lane, newcomer, now);
+        }
+        if (!lane.queue.empty()) return judge_after_waiters(lane, newcomer, now, out);
+        return admit(lane, now);
+    }
     static Permit grant(Lane& lane, Instant now) {
         LaneStats& stats = lane.stats;
         ++stats.admitted;
@@ -172,6 +205,13 @@ private:
     Verdict judge_after_waiters(Lane& lane, Waiter& newcomer, Instant now,
                                 std::vector<Settled>& out);
     static Verdict queue_or_shed(Lane& lane, Waiter& newcomer, Instant now);
+    static Verdict admit_in_shadow(Lane& lane, Instant now, std::vector<Settled>& out);
+    // returning.cpp: who was refused and comes back
+    Verdict come_back(Lane& lane, Waiter& newcomer, Instant now, std::vector<Settled>& out);
+    static Verdict park(Lane& lane, Waiter& early, const Promise& promise);
+    void unpark(Lane& lane, Instant now, std::vector<Settled>& out);
+    static void cancel_parked(Waiter& waiter, Leave why);
+    static void shed_parked(Lane& lane, ShedReason reason, std::vector<Settled>& out);
 
     static void grant_waiting(Lane& lane, Instant now, std::vector<Settled>& out);
     static void shed_expired(Lane& lane, Instant now, std::vector<Settled>& out);

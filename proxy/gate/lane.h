@@ -2,11 +2,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "proxy/base/instant.h"
 #include "proxy/base/intrusive_list.h"
+#include "proxy/gate/due_heap.h"
+#include "proxy/gate/lane_budget.h"
+#include "proxy/gate/lane_mode.h"
 #include "proxy/gate/lane_stats.h"
+#include "proxy/gate/returns.h"
+#include "proxy/gate/shadow_lane.h"
 #include "proxy/gate/turnover.h"
 
 namespace pgb {
@@ -16,26 +23,31 @@ enum class LaneId : std::uint16_t {};
 
 constexpr std::size_t index_of(LaneId lane) { return static_cast<std::size_t>(lane); }
 
-/// What one lane may do at once.
-struct LaneBudget {
-    std::uint32_t concurrency = 1;  ///< B: permits out at once. 0 grants nothing.
-    std::uint32_t queue = 0;        ///< Q: further transactions that may wait for a permit.
-    Duration queue_wait{0};         ///< Longest wait for a permit; 0: never wait.
+/// How a lane uses its budget.
+struct LaneRules {
+    LaneMode mode = LaneMode::enforce;
+    /// Whether a refused session that comes back early and finds no slot is parked until it may.
+    bool pace_retries = false;
 
-    bool operator==(const LaneBudget&) const = default;
+    bool operator==(const LaneRules&) const = default;
 };
 
 struct Lane;
 struct WaiterTag;
+struct ParkedTag;
 
 /// A place in one lane's queue; base class or member of whoever wants to run. It never moves, and
-/// must have left the queue (granted, shed or cancelled) before it dies: a check says so.
-class Waiter : public ListHook<WaiterTag> {
+/// must have left the queue (granted, shed or cancelled) before it dies: a check says so. Between
+/// two arrivals it remembers what a refusal promised.
+class Waiter : public ListHook<WaiterTag>, public DueHook<ParkedTag> {
 public:
     /// True from Arrival::queued until it was appended to an out-list or cancelled.
     [[nodiscard]] bool waiting() const { return is_linked(); }
-    /// When it last took a place. Kept after the wait is over, so that the wait can be recorded; one
-    /// that was admitted at once never took a place.
+    /// True from Arrival::parked until it was appended to an out-list, took a place in the queue, or
+    /// was cancelled.
+    [[nodiscard]] bool parked() const { return is_due_some_day(); }
+    /// When it last took a place, or its time of being parked was over. Kept after the wait is over,
+    /// so that the wait can be recorded; one that was admitted at once never took a place.
     [[nodiscard]] Instant arrived() const { return arrived_; }
     /// When its wait ends by the budget in force now; never() when it does not wait.
     [[nodiscard]] Instant deadline() const;
@@ -44,6 +56,7 @@ private:
     friend class Gate;
     Lane* lane_ = nullptr;
     Instant arrived_;
+    Promise promise_;
 };
 
 /// The run-time side of a workload. Only Gate and Permit touch it.
@@ -52,14 +65,25 @@ private:
 /// two cache lines, in whatever state the cache is after the kernel had the processor.
 struct alignas(64) Lane {
     Lane(LaneId number, std::string lane_name, LaneBudget lane_budget)
-        : budget(lane_budget), id(number), name(std::move(lane_name)) {}
+        : limit(lane_budget.concurrency),
+          budget(lane_budget),
+          id(number),
+          name(std::move(lane_name)) {}
 
+    /// An arrival is admitted at once while fewer are running: B, none in shadow (whose arrivals go
+    /// another way), no end if off.
+    std::uint32_t limit;
+    LaneRules rules;
     LaneBudget budget;
     Turnover turnover;
     LaneStats stats;
     IntrusiveList<Waiter, WaiterTag> queue;
+    DueHeap<Waiter, ParkedTag> parked;
     LaneId id;
     std::string name;
+    ReturnLine line;
+    ReturnStats returns;
+    std::unique_ptr<ShadowLane> shadow;  ///< from the first time that the lane was in shadow
 };
 
 inline Instant Waiter::deadline() const {

@@ -32,6 +32,8 @@ struct LaneStats {
     ByReason shed_arrivals{};                  ///< Refused without ever holding a permit.
     ByReason shed_holders{};                   ///< Refused while holding one, before any work.
 
+    bool operator==(const LaneStats&) const = default;
+
     /// All refusals for one reason, as a client would count them.
     [[nodiscard]] std::uint64_t shed(ShedReason reason) const {
         return shed_arrivals[index_of(reason)] + shed_holders[index_of(reason)];

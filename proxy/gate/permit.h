@@ -15,12 +15,15 @@ class [[nodiscard]] Permit {
 public:
     Permit() = default;
     Permit(Permit&& other) noexcept
-        : lane_(std::exchange(other.lane_, nullptr)), granted_at_(other.granted_at_) {}
+        : lane_(std::exchange(other.lane_, nullptr)),
+          granted_at_(other.granted_at_),
+          shadow_(other.shadow_) {}
     Permit& operator=(Permit&& other) noexcept {
         if (this != &other) {
             release();
             lane_ = std::exchange(other.lane_, nullptr);
             granted_at_ = other.granted_at_;
+            shadow_ = other.shadow_;
         }
         return *this;
     }
@@ -46,15 +49,18 @@ public:
         if (lane_ == nullptr) return;
         --lane_->stats.running;
         lane_->turnover.on_release(granted_at_);
+        if (shadow_ != 0) lane_->shadow->end(shadow_);
         lane_ = nullptr;
     }
 
 private:
     friend class Gate;
-    Permit(Lane& lane, Instant granted_at) : lane_(&lane), granted_at_(granted_at) {}
+    Permit(Lane& lane, Instant granted_at, ShadowTicket shadow = 0)
+        : lane_(&lane), granted_at_(granted_at), shadow_(shadow) {}
 
     Lane* lane_ = nullptr;
     Instant granted_at_;
+    ShadowTicket shadow_ = 0;
 };
 
 }  // namespace pgb

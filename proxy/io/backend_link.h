@@ -61,6 +61,11 @@ public:
         cancel_tls_ = std::move(options);
     }
 
+    /// Gives libpq's connection away, for good: the caller closes it.
+    [[nodiscard]] pg_conn* release() {
+        ssl_ = nullptr;
+        return std::exchange(connection_, nullptr);
+    }
     /// Says Terminate, which PostgreSQL reads as a wish and not as an accident, and closes. Only
     /// for an idle backend with nothing of ours unsent. Never blocks.
     void goodbye();

@@ -16,6 +16,26 @@ struct WorkloadTimes {
     Histogram permit_hold;
     /// From arrival to the end of the transaction, of every transaction that got a backend.
     Histogram transaction;
+    /// From the moment a Query or a batch was sent to PostgreSQL, or its turn came behind others of
+    /// its session, to its ReadyForQuery.
+    Histogram statement;
+};
+
+/// The permit holders of one workload as a lock sampler saw them. The times are sums over all looks,
+/// each of which counts for the time since the one before it.
+struct SampledHolders {
+    std::uint32_t waiting_for_lock = 0;
+    std::uint32_t idle_in_transaction = 0;
+    double lock_wait_seconds = 0;
+    double idle_in_transaction_seconds = 0;
+
+    SampledHolders& operator+=(const SampledHolders& other) {
+        waiting_for_lock += other.waiting_for_lock;
+        idle_in_transaction += other.idle_in_transaction;
+        lock_wait_seconds += other.lock_wait_seconds;
+        idle_in_transaction_seconds += other.idle_in_transaction_seconds;
+        return *this;
+    }
 };
 
 /// What the process counts over its life, whatever the workload. All of them only grow.

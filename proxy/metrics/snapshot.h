@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,13 +47,34 @@ struct WorkloadSnapshot {
     std::uint32_t waiting = 0;
     std::uint32_t peak_running = 0;
     std::uint32_t peak_waiting = 0;
+    std::vector<WordCount> modes;  ///< 1 for the mode in force, 0 for the others.
+    std::uint64_t arrived = 0;
     std::uint64_t admitted = 0;
     std::vector<WordCount> rejected;  ///< By reason; reasons that never happened stand with 0.
+    std::vector<WordCount> rejected_holders;  ///< Those of `rejected` that had a permit.
     std::uint64_t cancelled_while_queued = 0;
     std::uint64_t left_while_queued = 0;
+    std::uint32_t parked = 0;
+    std::uint32_t peak_parked = 0;
+    std::uint64_t parkings = 0;
+    std::uint64_t unparked = 0;
+    std::uint64_t cancelled_while_parked = 0;
+    std::uint64_t left_while_parked = 0;
+    std::uint64_t retries = 0;
+    std::uint64_t early_retries = 0;
+    std::uint32_t shadow_running = 0;  ///< What enforcing would run; 0 unless in shadow.
+    std::uint32_t shadow_waiting = 0;
+    std::vector<WordCount> would_reject;
     std::uint32_t orphaned = 0;  ///< Permits held for work whose client and answer are gone.
     std::uint32_t pinned = 0;    ///< Sessions that keep their backend between transactions.
+    SampledHolders sampled;      ///< All zero without a lock sampler.
     WorkloadTimes times;
+};
+
+/// How an entry's lock sampler does.
+struct SamplerHealth {
+    bool working = false;
+    std::uint64_t failures = 0;  ///< Connection attempts and looks that failed.
 };
 
 /// One entry of `databases` at one moment.
@@ -65,6 +87,7 @@ struct DatabaseSnapshot {
     std::uint64_t connect_failures = 0;
     std::uint64_t swaps = 0;  ///< Idle backends closed to make room for another user's.
     bool reachable = true;    ///< False while its latest connection attempt failed.
+    std::optional<SamplerHealth> sampler;  ///< None: the entry has no lock sampler.
 };
 
 /// Everything the HTTP thread may see: a copy, made by the event loop, that shares nothing with it.

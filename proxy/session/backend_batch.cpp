@@ -9,6 +9,7 @@ namespace {
 constexpr std::string_view kSavepointStatement = "pgb_savepoint";
 constexpr std::string_view kBarrierStatement = "pgb_barrier";
 constexpr std::string_view kSettingStatement = "pgb_setting";
+constexpr std::string_view kProbeStatement = "pgb_probe";
 constexpr std::string_view kLocksStatement = "pgb_locks";
 constexpr std::string_view kLocksText =
     "SELECT FROM pg_catalog.pg_locks WHERE locktype OPERATOR(pg_catalog.=) 'advisory' "
@@ -122,8 +123,8 @@ void append_barrier(std::string& out, ReplyLedger& ledger) {
 }
 
 void append_probe(std::string& out, ReplyLedger& ledger) {
-    append_parse(out, ledger, kBarrierStatement, {});
-    append_barrier(out, ledger);
+    append_statement(out, ledger, kProbeStatement, "SELECT SESSION_USER");
+    append_sync(out, ledger);
 }
 
 void append_parse(std::string& out, ReplyLedger& ledger, std::string_view name,

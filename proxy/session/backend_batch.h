@@ -6,6 +6,7 @@
 
 #include "protocol/transaction_statement.h"
 #include "proxy/session/backend_statements.h"
+#include "proxy/session/holding.h"
 #include "proxy/session/reply_ledger.h"
 #include "proxy/session/reported_values.h"
 #include "proxy/session/settings_book.h"
@@ -23,6 +24,7 @@ struct BackendBook {
     /// The last value of each parameter that the server reports.
     ReportedValues reported;
     BackendStatements statements;
+    LastStatement last_statement;
 };
 
 /// A name that no statement on a backend ever has.
@@ -63,7 +65,9 @@ void append_lock_question(std::string& out, ReplyLedger& ledger);
 void append_barrier(std::string& out, ReplyLedger& ledger);
 
 /// A whole batch that changes nothing. On a backend of PostgreSQL 18 that is unwell behind a Query in
-/// the place of a Sync it gets the XX000 that somebody's statement would get.
+/// the place of a Sync it gets the XX000 that somebody's statement would get: a transaction is open
+/// that was not to be, and the error ends it. Where the backend's role was dropped since its login it
+/// gets a 42704, each time.
 void append_probe(std::string& out, ReplyLedger& ledger);
 
 /// Makes a prepared statement without declared parameter types.

@@ -13,6 +13,13 @@ bool is_asynchronous(BackendType type) {
     return type == BackendType::notice_response || type == BackendType::parameter_status ||
            type == BackendType::notification_response;
 }
+
+// A backend whose role was dropped since its login has no privileges any more, also when the role was
+// made anew, and can't say the role's name.
+bool doubts_role(const ErrorFields& error) {
+    return error.sqlstate == sqlstate::kInsufficientPrivilege ||
+           (error.sqlstate == sqlstate::kUndefinedObject && error.routine == "GetUserNameFromId");
+}
 }  // namespace
 
 std::size_t Session::on_backend(std::string_view input, const Turn& turn, Outbox& out) {
@@ -65,6 +72,9 @@ bool Session::take_reply(const Frame& frame, const Turn& turn, Outbox& out) {
     }
     statements_.on_noted(ledger_.take_noted(), *book_);
     if (*type == BackendType::ready_for_query) {
+        if (ruling == Ruling::forward) {
+            out.note_statement(lease_.clock.answered(turn.now, !ledger_.settled()));
+        }
         take_ready(frame, ruling, out);
         return true;
     }
@@ -131,6 +141,7 @@ bool Session::take_error(const Frame& frame, const Turn& turn, Outbox& out) {
     }
     if (own_work_ == OwnWork::prepare) return prepare_failed(frame, out);
     lease_.error_seen = true;
+    lease_.role_doubted = lease_.role_doubted || (fields && doubts_role(*fields));
     // A changed result: somebody has changed the catalogs unseen.
     if (fields && fields->sqlstate == sqlstate::kFeatureNotSupported) statements_.doubt_known();
     if (!journal_.empty()) journal_.on_error();
@@ -165,7 +176,12 @@ bool Session::take_error(const Frame& frame, const Turn& turn, Outbox& out) {
         return true;
     }
     if (state_ == SessionState::starting) {
-        deliver(frame, Ruling::forward, out);
+        // Before anything of the frontend's was sent it is the refusal of what asked for the lease.
+        if (lease_.worked) {
+            deliver(frame, Ruling::forward, out);
+        } else {
+            keep_as_refusal(frame);
+        }
         begin_failed(out);
         return true;
     }
@@ -188,6 +204,7 @@ void Session::begin_failed(Outbox& out) {
         append_sync(sync, ledger_);
         out.to_backend(sync);
     }
+    if (!lease_.worked) return;
     if (open_batch) {
         local_.discard_batch();
     } else {
@@ -208,9 +225,11 @@ void Session::own_error(const Turn& turn, Outbox& out) {
                 out.to_frontend(reply);
             }
             return;
+        case OwnWork::probe: own_work_ = OwnWork::probe_failed; return;
         case OwnWork::rollback:
         case OwnWork::barrier:
-        case OwnWork::probe:
+        case OwnWork::probe_failed:
+        case OwnWork::probe_again:
         case OwnWork::discard:
             // A backend that can't be cleaned is never lent again.
             give_up_unclean(turn, out);
@@ -224,7 +243,7 @@ void Session::own_error(const Turn& turn, Outbox& out) {
 void Session::take_ready(const Frame& frame, Ruling ruling, Outbox& out) {
     const std::optional<TransactionStatus> status = parse_ready_for_query(frame.body());
     status_ = status.value_or(TransactionStatus::failed);
-    if (ledger_.settled()) lease_.commit_sent = lease_.begin_sent = false;
+    if (ledger_.settled()) lease_.commit_sent = lease_.begin_sent = lease_.end_sent = false;
     if (own_work_ == OwnWork::prepare) book_->settings = wanted_;
     if (!journal_.empty()) settle_settings();
     settle_catalog_change();

@@ -41,7 +41,7 @@ bool Session::take_lent(const Frame& frame, const Turn& turn, Outbox& out) {
         on_frontend_gone(Leaving::goodbye, turn, out);
         return true;
     }
-    if (must_wait(turn)) return false;
+    if (must_wait(turn) || !goes_ahead(frame, out)) return false;
     if (is_resident()) return lent_resident(frame, out);
     if (!refusal_.empty()) return deny_pin(frame, turn, out);
     switch (*type) {
@@ -68,7 +68,10 @@ bool Session::take_lent(const Frame& frame, const Turn& turn, Outbox& out) {
 // Messages that name no statement and no text: the same for every kind of session.
 bool Session::lent_plain(const Frame& frame, Outbox& out) {
     switch (*frontend_type(frame.type)) {
-        case FrontendType::function_call: forward(frame, Owed::function_call, out); break;
+        case FrontendType::function_call:
+            forward(frame, Owed::function_call, out);
+            book_->last_statement.forget();
+            break;
         case FrontendType::sync: forward(frame, Owed::sync, out); break;
         case FrontendType::copy_done:
         case FrontendType::copy_fail: forward(frame, Owed::copy_end, out); return true;
@@ -110,7 +113,7 @@ bool Session::lent_query(const Frame& frame, Outbox& out) {
         target.kind == StatementTarget::Kind::deallocate && statements_.knows(target.name);
     // In a failed block it fails, and the name stays.
     if (deallocates && !ledger_.settled() && !ledger_.unsynced()) return false;
-    if (!admit_target(target, out)) return false;
+    if (!admit_target(target, out) || !admit_later_targets(effect, query.text, out)) return false;
     if (!lent_text(true, query.text, frame.body_is_whole(), out)) return false;
     StatementWire to = wire(out);
     SessionStatements::Drops drops{.all = effect.drops_all_statements};
@@ -121,6 +124,7 @@ bool Session::lent_query(const Frame& frame, Outbox& out) {
     const Note note = statements_.query(drops, to);
     lease_.unnamed.bound();
     forward(frame, Owed::query, out, note);
+    book_->last_statement.note(query.text);
     if (state_ == SessionState::starting) lease_.first_unit_sent = true;
     ++lease_.sync_points;
     return true;
@@ -151,6 +155,7 @@ bool Session::lent_text(bool runs, std::string_view text, bool whole, Outbox& ou
         lease_.commit_sent = true;
     }
     if (ends_block(statement.verb)) lease_.begin_sent = false;
+    if (ends_block(statement.verb) || effect.several || !whole) lease_.end_sent = true;
     if (begins_block(statement.verb) ||
         (effect.several && begins_block(first_verb(text)) && !may_commit(text))) {
         lease_.begin_sent = true;
@@ -183,7 +188,10 @@ bool Session::admit_effect(const TextEffect& effect, Outbox& out) {
 bool Session::admit_verb(TransactionVerb verb) {
     if (begins_block(verb) && !ledger_.unsynced() && !ledger_.settled()) return false;
     if (commits(verb)) lease_.commit_sent = true;
-    if (ends_block(verb)) lease_.begin_sent = false;
+    if (ends_block(verb)) {
+        lease_.begin_sent = false;
+        lease_.end_sent = true;
+    }
     if (begins_block(verb)) lease_.begin_sent = true;
     return true;
 }

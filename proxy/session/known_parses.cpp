@@ -5,13 +5,6 @@
 
 namespace pgb {
 
-AcceptedParse AcceptedParse::of(std::string_view types, bool returns_rows) {
-    AcceptedParse accepted{.parameter_count = types.size() / sizeof(std::uint32_t),
-                           .returns_rows = returns_rows};
-    if (accepted.described()) accepted.types = types;
-    return accepted;
-}
-
 KnownParses::Digest KnownParses::digest(std::uint64_t origin, std::uint64_t settings,
                                         std::string_view text, std::string_view types) {
     Digest sum = std::hash<std::string_view>{}(text);
@@ -34,8 +27,10 @@ void KnownParses::add(Digest parse, const AcceptedParse& accepted) {
         known = std::make_shared<const AcceptedParse>(accepted);
     }
     young_[parse] = std::move(known);
-    if (young_.size() < kGenerationMax) return;
+    young_bytes_ += accepted.types.size();
+    if (young_.size() < kGenerationMax && young_bytes_ < kGenerationBytesMax) return;
     old_ = std::exchange(young_, {});
+    young_bytes_ = 0;
 }
 
 void KnownParses::forget(Digest parse) {
@@ -46,6 +41,7 @@ void KnownParses::forget(Digest parse) {
 void KnownParses::forget_all() {
     young_.clear();
     old_.clear();
+    young_bytes_ = 0;
 }
 
 }  // namespace pgb

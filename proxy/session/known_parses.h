@@ -12,16 +12,12 @@ namespace pgb {
 /// What PostgreSQL said of a statement when it accepted its Parse. Its parameters are those of the
 /// statement as long as it lives, whatever becomes of the catalogs.
 struct AcceptedParse {
-    /// A description of more parameters is not kept, only their count.
-    static constexpr std::size_t kDescribedMax = 64;
-
-    std::size_t parameter_count = 0;
-    std::string types{};  ///< 4 bytes each; without any if there are more than kDescribedMax
+    std::string types{};  ///< of its parameters, as a ParameterDescription has them: 4 bytes each
     bool returns_rows = false;
 
-    /// `types` as a ParameterDescription has them.
-    [[nodiscard]] static AcceptedParse of(std::string_view types, bool returns_rows);
-    [[nodiscard]] bool described() const { return parameter_count <= kDescribedMax; }
+    [[nodiscard]] std::size_t parameter_count() const {
+        return types.size() / sizeof(std::uint32_t);
+    }
     bool operator==(const AcceptedParse&) const = default;
 };
 
@@ -31,11 +27,14 @@ struct AcceptedParse {
 ///
 ///   K1  what is known was accepted by the server for this database, user, startup parameters and
 ///       settings, and no text that may change the catalogs was seen since.
-///   K2  never more than 2 * kGenerationMax; what was not confirmed again for long goes first.
+///   K2  never more than 2 * kGenerationMax, nor types of more than 2 * kGenerationBytesMax and of
+///       one Parse; what was not confirmed again for long goes first. A Parse has no more bytes of
+///       types than its text has names of them, so a statement that shares them costs its like.
 class KnownParses {
 public:
     using Digest = std::uint64_t;
     static constexpr std::size_t kGenerationMax = 2048;
+    static constexpr std::size_t kGenerationBytesMax = std::size_t{256} << 10;
 
     /// `origin`: of the database, the user and the startup parameters; `types` as declared.
     [[nodiscard]] static Digest digest(std::uint64_t origin, std::uint64_t settings,
@@ -54,6 +53,7 @@ private:
 
     Generation young_;
     Generation old_;
+    std::size_t young_bytes_ = 0;  // of types; a Parse that was added again counts again
 };
 
 }  // namespace pgb

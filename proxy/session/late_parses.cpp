@@ -18,7 +18,7 @@ constexpr std::string_view kSync("S\0\0\0\4", 5);
 bool may_come_late(const TextEffect& effect) {
     return !effect.pins && !effect.unsure && !effect.defines && !effect.names_statement &&
            !effect.forgets_statements && !effect.drops_all_statements && !effect.settings &&
-           !effect.transactions && !effect.several;
+           !effect.sets_when_bound && !effect.transactions && !effect.several;
 }
 
 // PostgreSQL takes the snapshot of the whole block at its first Parse.
@@ -43,10 +43,8 @@ bool Session::parse_late(const Frame& frame, const ParseRequest& parse, std::str
     const TextEffect effect = judge(parse.text, true);
     if (!may_come_late(effect)) return false;
     statements_.set_settings(journal_.fingerprint(settings_));
-    const std::string_view types =
-        frame.body().substr(parse.name.size() + parse.text.size() + 2 + sizeof(std::uint16_t));
-    const StatementFacts facts({}, effect_of_parsed({}, effect, parse.text));
-    if (!statements_.take_known(parse, types, facts)) return false;
+    const StatementFacts facts({}, effect_of_parsed({}, effect, parse));
+    if (!statements_.take_known(parse, parse.types, facts)) return false;
     std::string& reply = out.scratch();
     append_parse_complete(reply);
     out.to_frontend(reply);
@@ -83,15 +81,14 @@ bool SessionStatements::take_known(const ParseRequest& parse, std::string_view t
 
 std::optional<std::size_t> SessionStatements::parameter_count(const SharedStatement& statement) {
     if (statement.rows == kUnknownRows) return std::nullopt;
-    if (statement.rows == kUntriedRows) return statement.accepted->parameter_count;
+    if (statement.rows == kUntriedRows) return statement.accepted->parameter_count();
     return statement.types.size() / sizeof(std::uint32_t);
 }
 
 std::optional<std::string_view> SessionStatements::types_if_rowless(
     const SharedStatement& statement) {
     if (statement.rows == kNoRows) return statement.types;
-    if (statement.rows != kUntriedRows || !statement.accepted->described()) return std::nullopt;
-    if (statement.accepted->returns_rows) return std::nullopt;
+    if (statement.rows != kUntriedRows || statement.accepted->returns_rows) return std::nullopt;
     return statement.accepted->types;
 }
 
@@ -128,8 +125,8 @@ void SessionStatements::note_parse(const PendingStatement& done) {
     if (done.replies_taken == 0 && !done.failed) return;
     const auto parse = KnownParses::digest(origin_, settings_, done.text, done.types);
     if (done.replies_taken == 2) {
-        registry_.known_parses().add(parse,
-                                     AcceptedParse::of(shape_.types(), shape_.rows() != kNoRows));
+        registry_.known_parses().add(parse, {.types = std::string(shape_.types()),
+                                             .returns_rows = shape_.rows() != kNoRows});
     } else {
         registry_.known_parses().forget(parse);
     }

@@ -6,6 +6,7 @@
 
 #include "proxy/base/instant.h"
 #include "proxy/session/backend_cancel.h"
+#include "proxy/session/holding.h"
 #include "proxy/session/session_state.h"
 
 namespace pgb {
@@ -22,11 +23,13 @@ enum class OwnWork : std::uint8_t {
     none,
     batch_abort,  ///< the end of a batch that the frontend did not finish, or that was refused
     rollback,
-    barrier,    ///< a round trip behind which everything was answered
-    probe,      ///< a batch that finds out whether the backend is well
-    discard,    ///< DISCARD ALL
-    prepare,    ///< the session's settings, before its first byte of work
-    ask_locks,  ///< whether advisory locks are held
+    barrier,       ///< a round trip behind which everything was answered
+    probe,         ///< a batch that finds out whether the backend is well
+    probe_failed,  ///< it was not: the error has ended what made it so
+    probe_again,   ///< the same batch, which must succeed
+    discard,       ///< DISCARD ALL
+    prepare,       ///< the session's settings, before its first byte of work
+    ask_locks,     ///< whether advisory locks are held
 };
 
 /// Work that prepares or cleans the backend, about which no frontend waits to hear.
@@ -74,6 +77,13 @@ private:
     State state_ = State::none;
 };
 
+/// What is known of the workload of the unit that stands next in a pipeline.
+enum class NextUnit : std::uint8_t {
+    unknown,
+    same,   ///< it may go ahead on the held permit
+    other,  ///< it waits for the answer to everything before it
+};
+
 /// A portal whose statement is DEALLOCATE or DISCARD ALL.
 struct PortalDrops {
     std::string portal;
@@ -88,9 +98,11 @@ struct Lease {
     bool first_unit_sent = false;   ///< only one Query or batch goes ahead of BEGIN's reply
     bool commit_sent = false;       ///< and not answered yet
     bool begin_sent = false;        ///< by the frontend, behind other work, and not answered yet
+    bool end_sent = false;          ///< something that may end a block, and not answered yet
     bool reset_needed = false;      ///< the backend must be cleaned before anyone else gets it
     bool discard_all_sent = false;  ///< the frontend itself cleaned it, if error_seen is false
     bool error_seen = false;
+    bool role_doubted = false;    ///< an error that a backend gives whose role was dropped
     bool worn_out = false;        ///< a resident has left it: nobody else gets it
     bool begin_prepares = false;  ///< the next own ParseComplete confirms a BEGIN statement
     std::vector<PortalDrops> portal_drops;  ///< portals that drop statements when they run
@@ -105,6 +117,8 @@ struct Lease {
     Instant transaction_since;  ///< granted_at, or when the one before it in a pipeline ended
     BackendCancel cancel;
     StuckUnnamed unnamed;
+    StatementClock clock;  ///< of what was sent of the frontend's
+    NextUnit next_unit = NextUnit::unknown;
 };
 
 }  // namespace pgb

@@ -1,6 +1,7 @@
 // What makes, binds, describes and closes prepared statements while a backend is lent. The names are
 // the business of session_statements.h; here is what they mean for the lease.
 
+#include <algorithm>
 #include <utility>
 
 #include "protocol/request.h"
@@ -42,31 +43,41 @@ bool Session::lent_parse(const Frame& frame, Outbox& out) {
     judged_ = effect;
     StatementTarget target;
     if (effect.names_statement) target = read_statement_target(parse.text);
-    if (!admit_target(target, out)) return false;
+    if (!admit_target(target, out) || !admit_later_targets(effect, parse.text, out)) return false;
     if (!lent_text(false, parse.text, whole, out)) return false;
     const TransactionStatement transaction =
         whole ? parse_transaction_statement(parse.text) : TransactionStatement{};
     const bool may_be_local =
         parse.parameter_type_count == 0 && parse.text.size() <= StatementFacts::kLocalTextMax;
     StatementFacts facts(may_be_local ? transaction : TransactionStatement{},
-                         effect_of_parsed(transaction, effect, parse.text));
+                         effect_of_parsed(transaction, effect, parse));
     if (target.kind == StatementTarget::Kind::deallocate) facts.target = std::move(target);
     StatementWire to = wire(out);
     statements_.set_settings(journal_.fingerprint(settings_));
     const Passage passage = statements_.parse(frame, parse, facts, to);
     if (passage == Passage::wait) judged_ = effect;
     if (parse.name.empty()) {
-        lease_.unnamed.parsed(unnamed_is_stuck());
+        const bool stuck = unnamed_is_stuck();
+        lease_.unnamed.parsed(stuck);
+        if (stuck) {
+            note_comments({}, parse.text, whole);
+            book_->last_statement.note(parse.text);
+        }
     }
     return pass_on(passage, frame, Owed::parse, out);
 }
 
 StatementEffect Session::effect_of_parsed(const TransactionStatement& transaction,
-                                          const TextEffect& effect, std::string_view text) {
-    return {.verb = transaction.verb,
-            .savepoint = std::string(transaction.name),
-            .changes = changes_of(effect, text),
-            .text = effect};
+                                          const TextEffect& effect, const ParseRequest& parse) {
+    StatementEffect does{.verb = transaction.verb,
+                         .savepoint = std::string(transaction.name),
+                         .changes = changes_of(effect, parse.text),
+                         .text = effect};
+    if (effect.sets_when_bound) {
+        does.calls = tracking_->calls_of(parse.text);
+        does.calls.declare(parse.types);
+    }
+    return does;
 }
 
 // A session that keeps its backend anyway makes its statements there by itself, and so does one
@@ -89,7 +100,8 @@ bool Session::lent_native_parse(const Frame& frame, Outbox& out) {
     if (!lent_text(false, parse.text, whole, out)) return false;
     const TransactionStatement transaction =
         whole ? parse_transaction_statement(parse.text) : TransactionStatement{};
-    effects_.on_parse(parse.name, effect_of_parsed(transaction, effect, parse.text));
+    effects_.on_parse(parse.name, effect_of_parsed(transaction, effect, parse));
+    note_comments(parse.name, parse.text, whole);
     forward(frame, Owed::parse, out);
     return true;
 }
@@ -105,7 +117,11 @@ bool Session::lent_bind(const Frame& frame, Outbox& out) {
             if (!admit_effect(does->text, out)) return false;
             if (does->unknown) lease_.reset_needed = true;
         }
-        effects_.on_bind(bind.portal, does);
+        if (does != nullptr && !does->calls.empty()) {
+            if (!bind_calls(frame, bind, *does, out)) return false;
+        } else {
+            effects_.on_bind(bind.portal, does);
+        }
         if (facts != nullptr) note_portal(bind.portal, *facts);
     }
     lease_.locks_changed = true;
@@ -116,6 +132,26 @@ bool Session::lent_bind(const Frame& frame, Outbox& out) {
     }
     if (bind.statement.empty()) lease_.unnamed.bound();
     return pass_on(passage, frame, Owed::bind, out);
+}
+
+// The values of settings are known from here on, or were not understood: then whatever they are, they
+// stay with this session.
+bool Session::bind_calls(const Frame& frame, const BindRequest& bind, const StatementEffect& does,
+                         Outbox& out) {
+    std::optional<std::vector<SettingChange>> changes;
+    if (bind.well_formed() && frame.body_is_whole()) {
+        const bool utf8 = told_.value("client_encoding") == "UTF8";
+        changes = does.calls.bind(frame.body(), utf8);
+    }
+    if (!changes && (pins_ & kPinSettings) == 0 &&
+        !admit_effect({.pins = true, .reasons = kPinSettings}, out)) {
+        return false;
+    }
+    StatementEffect bound = does;
+    bound.calls = {};
+    if (changes) bound.changes = std::move(*changes);
+    effects_.on_bind(bind.portal, &bound);
+    return true;
 }
 
 bool Session::lent_describe(const Frame& frame, Outbox& out) {
@@ -168,8 +204,29 @@ bool Session::admit_target(const StatementTarget& target, Outbox& out) {
         return false;
     }
     if (target.kind != StatementTarget::Kind::execute || !known) return true;
+    return hand_over(target.name, out);
+}
+
+// Statements of the protocol that a text executes or drops by SQL are made under their own names.
+bool Session::admit_later_targets(const TextEffect& effect, std::string_view text, Outbox& out) {
+    if (!effect.names_statement || ledger_.skipping()) return true;
+    const std::vector<std::string> names = read_later_targets(text);
+    for (const std::string& name : names) {
+        if (statements_.is_unsettled(name, wire(out))) return false;
+        if (looks_own(name) && !statements_.knows(name)) {
+            refusal_ += no_such_statement(name);
+            return false;
+        }
+    }
+    return std::all_of(names.begin(), names.end(), [this, &out](const std::string& name) {
+        return !statements_.knows(name) || hand_over(name, out);
+    });
+}
+
+bool Session::hand_over(std::string_view name, Outbox& out) {
     if (!admit_effect({.pins = true, .reasons = kPinNamedStatement}, out)) return false;
-    return statements_.hand_over(target.name, false, to) != Passage::wait;
+    StatementWire to = wire(out);
+    return statements_.hand_over(name, false, to) != Passage::wait;
 }
 
 bool Session::lent_close(const Frame& frame, Outbox& out) {

@@ -5,6 +5,7 @@
 #include "protocol/sqlstate.h"
 #include "proxy/session/backend_batch.h"
 #include "proxy/session/local_answers.h"
+#include "proxy/session/rowless_text.h"
 #include "proxy/session/statement_errors.h"
 
 namespace pgb {
@@ -88,7 +89,12 @@ bool LocalAnswers::drop_statements(std::string_view text, Kept kept, std::string
 // In a failed block PostgreSQL describes what has no rows.
 bool LocalAnswers::describe_rowless(const TargetRequest& target, Outbox& out) {
     if (target.kind != 'S' || !target.well_formed() || target.truncated) return false;
-    const auto types = books_.statements.types_if_rowless(target.name);
+    auto types = books_.statements.types_if_rowless(target.name);
+    const UnnamedStatement::Version& unnamed = books_.statements.unnamed().latest();
+    if (target.name.empty() && unnamed.token != 0 && !unnamed.message.empty()) {
+        const std::string_view body = std::string_view(unnamed.message).substr(kMessageHeaderSize);
+        types = types_if_rowless(parse_parse(body, true));
+    }
     if (!types) return false;
     std::string& reply = out.scratch();
     append_parameter_description(reply, *types);

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "proxy/base/instant.h"
+
 namespace pgb {
 
 /// What the session asks of the driver, in order.
@@ -14,6 +16,7 @@ enum class Decision : std::uint8_t {
     ask_permit,      ///< Arrive at the gate; the answer is on_permit() or on_refused().
     ask_backend,     ///< A permit is held; the answer is on_backend_ready() or on_refused().
     ask_pin,         ///< The next message needs a backend of its own; the answer is on_pin().
+    ask_workload,    ///< May the next message be of another workload? The answer is on_workload().
     leave_queue,     ///< Leave the gate's or the pool's queue; give the permit back if one is held.
     end_lease,       ///< The backend is clean: give it back, then the permit.
     keep_backend,    ///< The transaction is over, the pin stays: give the permit back only.
@@ -23,6 +26,12 @@ enum class Decision : std::uint8_t {
     orphan_backend,  ///< The backend does not answer: close it; its permit stays held for a while.
     cancel_backend,  ///< Send a CancelRequest; on_cancel_closed() when that connection has closed.
     close_frontend,  ///< Close when everything written so far has been taken by the kernel.
+};
+
+/// The text of a statement, as far as it is known.
+struct StatementText {
+    std::string_view text = {};  ///< empty: it is not
+    bool whole = true;           ///< false: it is the beginning of a longer one
 };
 
 /// What one call of a session machine wants done: bytes for both sides and decisions. The driver
@@ -42,19 +51,32 @@ public:
 
     void to_backend(std::string_view bytes) { append(backend_, bytes); }
     void to_frontend(std::string_view bytes) { append(frontend_, bytes); }
+    /// A statement of the frontend's has taken so long.
+    void note_statement(Duration took) { statements_.push_back(took); }
     void decide(Decision decision) { decisions_.push_back(decision); }
+    /// The statement that the permit, the pin or the workload is asked for.
+    void about(const StatementText& subject) { subject_ = subject; }
 
     [[nodiscard]] const std::vector<std::string_view>& backend_bytes() const { return backend_; }
     [[nodiscard]] const std::vector<std::string_view>& frontend_bytes() const { return frontend_; }
     [[nodiscard]] const std::vector<Decision>& decisions() const { return decisions_; }
+    [[nodiscard]] const StatementText& subject() const { return subject_; }
 
+    [[nodiscard]] const std::vector<Duration>& statements() const { return statements_; }
+
+    void clear_statements() { statements_.clear(); }
     void clear_backend_bytes() { backend_.clear(); }
     void clear_frontend_bytes() { frontend_.clear(); }
-    void clear_decisions() { decisions_.clear(); }
+    void clear_decisions() {
+        decisions_.clear();
+        subject_ = {};
+    }
     void clear() {
         backend_.clear();
         frontend_.clear();
         decisions_.clear();
+        statements_.clear();
+        subject_ = {};
         while (scratch_.size() > kScratchKept) scratch_.pop_back();
         scratch_used_ = 0;
     }
@@ -76,6 +98,8 @@ private:
     std::vector<std::string_view> backend_;
     std::vector<std::string_view> frontend_;
     std::vector<Decision> decisions_;
+    std::vector<Duration> statements_;
+    StatementText subject_;
     // Each at an address of its own: views of them are handed out.
     std::vector<std::unique_ptr<std::string>> scratch_;
     std::size_t scratch_used_ = 0;

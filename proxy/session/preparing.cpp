@@ -27,17 +27,20 @@ void Session::prepare(const SettingsBook& wanted, const Turn& turn, Outbox& out)
 // was not sent. Whatever the backend has in force now, nobody else gets it.
 bool Session::prepare_failed(const Frame& frame, Outbox& out) {
     const bool leaving = state_ == SessionState::winding_up;
-    if (!leaving && refusal_.empty()) {
-        if (frame.whole()) {
-            refusal_ = frame.bytes;
-        } else {
-            append_error(refusal_, {.sqlstate = sqlstate::kInternalError,
-                                    .message = "the session's settings could not be set up"});
-        }
-    }
+    if (!leaving && refusal_.empty()) keep_as_refusal(frame);
     give_up_backend(Decision::close_backend, out);
     state_ = leaving ? SessionState::closed : SessionState::idle;
     return false;
+}
+
+void Session::keep_as_refusal(const Frame& error) {
+    refusal_.clear();
+    if (error.whole()) {
+        refusal_ = error.bytes;
+    } else {
+        append_error(refusal_, {.sqlstate = sqlstate::kInternalError,
+                                .message = "the session could not be set up on its backend"});
+    }
 }
 
 void Session::prepared(const Turn& turn, Outbox& out) {

@@ -103,6 +103,7 @@ bool Session::lent_resident(const Frame& frame, Outbox& out) {
             const QueryRequest query = parse_query(frame.body(), frame.body_is_whole());
             note_resident_text(query.text, frame.body_is_whole());
             statements_.drop_unnamed();
+            book_->last_statement.note(query.text);
             forward(frame, Owed::query, out);
             ++lease_.sync_points;
             return true;
@@ -112,6 +113,8 @@ bool Session::lent_resident(const Frame& frame, Outbox& out) {
             const TransactionStatement statement =
                 note_resident_text(parse.text, frame.body_is_whole());
             note_resident_statement(frame, parse, statement);
+            book_->last_statement.note(parse.text);
+            note_comments(parse.name, parse.text, frame.body_is_whole());
             forward(frame, Owed::parse, out);
             return true;
         }
@@ -119,6 +122,8 @@ bool Session::lent_resident(const Frame& frame, Outbox& out) {
             const BindRequest bind = parse_bind(frame.body(), frame.body_is_whole());
             const StatementFacts* statement = local_.transaction_statement(bind.statement);
             if (statement != nullptr && commits(statement->verb)) lease_.commit_sent = true;
+            // The text of a named one is not kept.
+            if (!bind.statement.empty()) book_->last_statement.forget();
             forward(frame, Owed::bind, out);
             return true;
         }

@@ -37,16 +37,22 @@ std::size_t Session::on_frontend(std::string_view input, const Turn& turn, Outbo
         }
         if (!frame.first) {
             if (frontend_rest_ == Rest::forward) out.to_backend(frame.bytes);
-        } else if (state_ == SessionState::idle
-                       ? !take_idle(frame, input.substr(used + frame.bytes.size()), turn, out)
-                       : !take_lent(frame, turn, out)) {
+        } else if (state_ == SessionState::idle) {
+            if (!take_idle(frame, input.substr(used + frame.bytes.size()), turn, out)) {
+                if (tells_subject_) out.about(text_of(frame));
+                break;
+            }
+        } else if (!take_lent(frame, turn, out)) {
             break;
         }
         // A judgement is of one message: one that waited may have been answered without it.
         judged_.reset();
+        lease_.next_unit = NextUnit::unknown;
         frontend_framer_ = ahead;
         used += frame.bytes.size();
     }
+    const bool works = state_ == SessionState::active || state_ == SessionState::starting;
+    if (works && !ledger_.settled()) lease_.clock.sent(turn.now);
     if (state_ == SessionState::active) check_over(turn, out);
     if (draining_ && state_ == SessionState::idle) on_drain(turn, out);
     return used;

@@ -12,10 +12,12 @@
 #include "protocol/transaction_statement.h"
 #include "proxy/base/instant.h"
 #include "proxy/session/backend_batch.h"
+#include "proxy/session/holding.h"
 #include "proxy/session/lease.h"
 #include "proxy/session/local_answers.h"
 #include "proxy/session/outbox.h"
 #include "proxy/session/owed_statements.h"
+#include "proxy/session/own_warnings.h"
 #include "proxy/session/refusal.h"
 #include "proxy/session/reply_ledger.h"
 #include "proxy/session/reported_values.h"
@@ -26,6 +28,7 @@
 #include "proxy/session/state_tracking.h"
 #include "proxy/session/statement_effects.h"
 #include "proxy/session/statement_facts.h"
+#include "proxy/session/tag_book.h"
 #include "proxy/session/text_effect.h"
 #include "proxy/session/virtual_block.h"
 
@@ -76,6 +79,23 @@ public:
     /// A digest of the database, the user and the startup parameters.
     void note_origin(std::uint64_t origin) { statements_.set_origin(origin); }
 
+    /// There is a choice of workloads: each question says what it is about. What is asked about a
+    /// prepared statement, and in a pipeline, only if `texts` decide and not their names alone.
+    void watch(bool texts) {
+        tells_subject_ = true;
+        watches_texts_ = texts;
+    }
+    [[nodiscard]] bool has_settings() const { return !settings_.empty(); }
+    /// The statement that set `name` for the session, as it will be for the transaction that asks;
+    /// empty: none did. Valid until the next call that changes anything.
+    [[nodiscard]] std::string_view text_that_set(std::string_view name) const {
+        return (aim_ ? *aim_ : settings_).text_of(name);
+    }
+    /// Whether it wants to be told warnings.
+    [[nodiscard]] bool wants_warnings() const {
+        return warnings_for(settings_) == VirtualBlock::Warnings::told;
+    }
+
     /// Takes messages from the front of what the frontend sent and was not taken yet; returns how
     /// many bytes. Stops at a message that must wait: call again after the next event.
     std::size_t on_frontend(std::string_view input, const Turn& turn, Outbox& out);
@@ -97,6 +117,7 @@ public:
     void on_backend_ready(BackendBook& book, const Turn& turn, Outbox& out);
     void on_pin_granted(const Turn& turn, Outbox& out);
     void on_pin_denied(const ShedFacts& facts, const Turn& turn, Outbox& out);
+    void on_workload(bool same) { lease_.next_unit = same ? NextUnit::same : NextUnit::other; }
     /// `sure` false: the signal may still come, so this backend is never lent again.
     void on_cancel_closed(bool sure, const Turn& turn, Outbox& out);
 
@@ -118,6 +139,8 @@ public:
 
     [[nodiscard]] SessionState state() const { return state_; }
     [[nodiscard]] bool has_backend() const { return has_backend_; }
+    /// Only while a permit is held: what for.
+    [[nodiscard]] Holding holding() const;
     /// A cancel of the proxy's own may be sent (S5).
     [[nodiscard]] bool may_cancel() const { return !lease_.commit_sent; }
     /// Input would be taken now if there were any: false while queued and at barriers.
@@ -137,6 +160,12 @@ private:
     bool ask_for_text(std::string_view text, bool whole, Outbox& out);
     bool ask_for_statement(std::string_view name, Outbox& out);
     void refuse(const Frame& frame, Outbox& out);
+
+    // classing.cpp: texts that decide about the workload
+    [[nodiscard]] StatementText text_of(const Frame& frame) const;
+    [[nodiscard]] std::string_view text_of_statement(std::string_view name) const;
+    bool goes_ahead(const Frame& frame, Outbox& out);
+    void note_comments(std::string_view name, std::string_view text, bool whole);
 
     // late_parses.cpp: a Parse that is answered before a backend is had
     bool parse_late(const Frame& frame, const ParseRequest& parse, std::string_view behind,
@@ -158,6 +187,7 @@ private:
     // preparing.cpp: this session's settings on a backend, and what its frontend is told of them
     void prepare(const SettingsBook& wanted, const Turn& turn, Outbox& out);
     bool prepare_failed(const Frame& frame, Outbox& out);
+    void keep_as_refusal(const Frame& error);
     void prepared(const Turn& turn, Outbox& out);
     void give_up_preparing(Outbox& out);
     void begin_work(Outbox& out);
@@ -195,9 +225,14 @@ private:
     bool pass_on(Passage passage, const Frame& frame, Owed owed, Outbox& out);
     void note_portal(std::string_view portal, const StatementFacts& facts);
     bool admit_target(const StatementTarget& target, Outbox& out);
+    bool admit_later_targets(const TextEffect& effect, std::string_view text, Outbox& out);
+    bool hand_over(std::string_view name, Outbox& out);
     [[nodiscard]] StatementWire wire(Outbox& out);
     [[nodiscard]] StatementEffect effect_of_parsed(const TransactionStatement& transaction,
-                                                   const TextEffect& effect, std::string_view text);
+                                                   const TextEffect& effect,
+                                                   const ParseRequest& parse);
+    bool bind_calls(const Frame& frame, const BindRequest& bind, const StatementEffect& does,
+                    Outbox& out);
 
     // backend_replies.cpp
     bool take_reply(const Frame& frame, const Turn& turn, Outbox& out);
@@ -283,6 +318,9 @@ private:
     std::string refusal_;
     LocalAnswers local_;
 
+    TagBook tag_book_;
+    bool tells_subject_ = false;
+    bool watches_texts_ = false;
     bool has_backend_ = false;   // lent, or kept by a pin
     bool pin_reserved_ = false;  // the pool counts a pin for this session
     bool reset_owed_ = false;    // by the lease that kept the backend: it must be cleaned some day

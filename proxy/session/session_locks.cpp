@@ -33,6 +33,7 @@ void Session::rest_locked(Outbox& out) {
     const Lease before = lease_;
     lease_ = {};
     lease_.granted_at = before.granted_at;
+    lease_.clock = before.clock;
     lease_.reset_needed = before.reset_needed;
     lease_.cancel = before.cancel;
     lease_.cancel.restart();

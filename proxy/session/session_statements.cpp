@@ -61,6 +61,18 @@ const StatementFacts* SessionStatements::facts(std::string_view name) const {
     return found.statement != nullptr ? &found.statement->facts : nullptr;
 }
 
+std::string_view SessionStatements::text(std::string_view name) const {
+    if (name.empty()) {
+        const UnnamedStatement::Version& unnamed = unnamed_.latest();
+        if (unnamed.token == 0 || unnamed.message.empty()) return {};
+        return parse_parse(std::string_view(unnamed.message).substr(kMessageHeaderSize), true).text;
+    }
+    const Found found = look_up(name, 0);
+    if (found.pending != nullptr) return found.pending->text;
+    return found.statement != nullptr ? std::string_view(found.statement->text)
+                                      : std::string_view();
+}
+
 bool SessionStatements::has_room(std::string_view name, std::size_t size) const {
     if (name.size() > kNameMax) return false;
     if (knows(name)) return true;
@@ -129,7 +141,10 @@ Passage SessionStatements::bind(const Frame& frame, const BindRequest& bind, Sta
         if (!complaint.empty()) return refuse(std::move(complaint), wire);
     }
     const Prepared prepared = prepare(bind.statement, wire);
+    if (prepared.passage == Passage::as_it_is) wire.book.last_statement.forget();
     if (prepared.passage != Passage::sent) return prepared.passage;
+    wire.book.last_statement.note(found.pending != nullptr ? found.pending->text
+                                                           : found.statement->text);
     if (found.pending != nullptr) {
         if (bound_early_.size() >= kBoundEarlyMax) bound_early_.clear();
         bound_early_.emplace_back(prepared.number, bind.statement);

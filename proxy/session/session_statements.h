@@ -83,6 +83,8 @@ public:
     }
     /// nullptr: unknown. Valid until the next call that changes anything.
     [[nodiscard]] const StatementFacts* facts(std::string_view name) const;
+    /// The text of a statement, if it is kept; else empty. Valid as facts() is.
+    [[nodiscard]] std::string_view text(std::string_view name) const;
     /// Whether another name, with a text of this size, is within the bounds.
     [[nodiscard]] bool has_room(std::string_view name, std::size_t size) const;
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace pgb {
 
@@ -21,5 +22,20 @@ struct SettingChange {
     /// what the grammar understood, so that it is one statement and says nothing else.
     std::string text;
 };
+
+[[nodiscard]] std::string lower_case(std::string_view text);
+
+/// A setting as PostgreSQL looks it up, which finds some by their former names, too.
+[[nodiscard]] std::string setting_name(std::string_view written);
+
+/// False for settings that are none: a seed is state of a generator, others end with the
+/// transaction. `setting` is from setting_name().
+[[nodiscard]] bool can_be_followed(std::string_view setting);
+
+/// A literal that means the same under all settings.
+[[nodiscard]] std::string quoted_literal(std::string_view value);
+
+/// What `set_config(setting, value, false)` does; `setting` is from setting_name().
+[[nodiscard]] SettingChange set_config_change(std::string setting, std::string_view value);
 
 }  // namespace pgb

@@ -40,7 +40,10 @@ void Session::settle(const Turn& turn, Outbox& out) {
         lease_.unpins = 0;
     }
     if (own_work_ == OwnWork::barrier) ledger_.clear_uncertain();
-    if (own_work_ == OwnWork::probe) ledger_.clear_ended_without_sync();
+    if (own_work_ == OwnWork::probe || own_work_ == OwnWork::probe_again) {
+        ledger_.clear_ended_without_sync();
+        lease_.role_doubted = false;
+    }
     // Who keeps its backend meets there what it would meet without the proxy.
     const bool is_given_back = (pins_ & ~kPinUnnamedStatement) == 0 && !lease_.unnamed.is_awaited();
     std::string& own = out.scratch();
@@ -63,9 +66,9 @@ void Session::settle(const Turn& turn, Outbox& out) {
     } else if (lease_.unnamed.is_awaited() && !pin_reserved_ && state_ == SessionState::settling) {
         out.decide(Decision::ask_pin);
         return;
-    } else if (ledger_.ended_without_sync() && is_given_back) {
+    } else if ((ledger_.ended_without_sync() || lease_.role_doubted) && is_given_back) {
         append_probe(own, ledger_);
-        own_work_ = OwnWork::probe;
+        own_work_ = own_work_ == OwnWork::probe_failed ? OwnWork::probe_again : OwnWork::probe;
     } else if (lease_.reset_needed && is_given_back) {
         append_discard_all(own, ledger_);
         own_work_ = OwnWork::discard;

@@ -13,6 +13,7 @@ TextEffect StateTracking::effect_of(std::string_view text, bool whole) {
     if (verdict.followed) {
         effect.reasons = static_cast<PinReasons>(effect.reasons & ~kPinSettings);
         effect.settings = !verdict.changes.empty();
+        effect.sets_when_bound = !verdict.calls_to_bind.empty();
         effect.undoes_settings = verdict.undoes;
     } else {
         effect.reasons |= kPinSettings;
@@ -24,6 +25,10 @@ TextEffect StateTracking::effect_of(std::string_view text, bool whole) {
 
 const std::vector<SettingChange>& StateTracking::changes_of(std::string_view text) {
     return verdict_of(text).changes;
+}
+
+const SetConfigCalls& StateTracking::calls_of(std::string_view text) {
+    return verdict_of(text).calls_to_bind;
 }
 
 const GrammarVerdict& StateTracking::verdict_of(std::string_view text) {

@@ -37,6 +37,8 @@ public:
 
     /// Of a text for which effect_of() said `settings`. Valid until the next call of either.
     [[nodiscard]] const std::vector<SettingChange>& changes_of(std::string_view text);
+    /// The same of one for which it said `sets_when_bound`.
+    [[nodiscard]] const SetConfigCalls& calls_of(std::string_view text);
 
     [[nodiscard]] std::size_t cached_count() const { return entries_.size(); }
 

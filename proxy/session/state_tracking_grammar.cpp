@@ -3,6 +3,8 @@
 #include <pg_query.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
@@ -35,37 +37,6 @@ std::string_view text_at(const Json& object, const char* key) {
 bool flag_at(const Json& object, const char* key) {
     const Json& value = at(object, key);
     return value.is_boolean() && value.get<bool>();
-}
-
-std::string folded(std::string_view text) {
-    std::string result(text);
-    for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    return result;
-}
-
-// PostgreSQL finds settings by their former names, too.
-std::string setting_name(std::string_view written) {
-    std::string name = folded(written);
-    if (name == "sort_mem") return "work_mem";
-    if (name == "vacuum_mem") return "maintenance_work_mem";
-    return name;
-}
-
-// Settings that are none: a seed is state of a generator, the others end with the transaction.
-bool can_be_followed(std::string_view name) {
-    return name != "seed" && name != "transaction_isolation" && name != "transaction_read_only" &&
-           name != "transaction_deferrable";
-}
-
-// A literal that means the same under all settings.
-std::string quoted_literal(std::string_view value) {
-    const bool escapes = value.find('\\') != value.npos;
-    std::string text = escapes ? "E'" : "'";
-    for (const char c : value) {
-        if (c == '\'' || c == '\\') text += c;
-        text += c;
-    }
-    return text += '\'';
 }
 
 // Each part of a dotted name by itself, as `SET "a.b"` is not `SET a.b` to the grammar.
@@ -117,7 +88,12 @@ public:
         // What a function was asked to set elsewhere than in a plain SELECT.
         if (set_config_calls_ != set_config_followed_) verdict_.followed = false;
         if (ends_transactions_ && !verdict_.changes.empty()) verdict_.followed = false;
-        if (!verdict_.followed) verdict_.changes.clear();
+        // No text with parameters has more than one statement; what has both fails.
+        if (statements.size() > 1 && !verdict_.calls_to_bind.empty()) verdict_.followed = false;
+        if (!verdict_.followed) {
+            verdict_.changes.clear();
+            verdict_.calls_to_bind = {};
+        }
         verdict_.undoes = statements.size() == 1 && verdict_.changes.size() == 1 &&
                           verdict_.changes[0].kind != SettingChange::Kind::set;
     }
@@ -206,24 +182,75 @@ private:
                 return;
             }
         }
+        std::vector<SetConfigCall> calls;
         for (const Json& target : at(body, "targetList")) {
             const Json& call = at(at(at(target, "ResTarget"), "val"), "FuncCall");
             if (!call.is_object() || !is_set_config(call)) return;
-            const Json& arguments = at(call, "args");
             if (sets_locally(call)) continue;
-            if (arguments.size() != 3) return;
-            const Json& local = at(at(arguments[2], "A_Const"), "boolval");
-            const Json& name = at(at(arguments[0], "A_Const"), "sval");
-            const Json& value = at(at(arguments[1], "A_Const"), "sval");
-            if (!local.is_object() || !name.is_object() || !value.is_object()) return;
-            const std::string setting = setting_name(text_at(name, "sval"));
-            if (!can_be_followed(setting)) return;
-            verdict_.changes.push_back({SettingChange::Kind::set, setting,
-                                        "SELECT pg_catalog.set_config(" + quoted_literal(setting) +
-                                            ", " + quoted_literal(text_at(value, "sval")) +
-                                            ", false)"});
-            ++set_config_followed_;
+            const std::optional<SetConfigCall> read = read_call(at(call, "args"));
+            if (!read) return;
+            calls.push_back(*read);
         }
+        set_config_followed_ += static_cast<int>(calls.size());
+        note_calls(std::move(calls));
+    }
+
+    // Values that are parameters are not known before the statement is bound.
+    void note_calls(std::vector<SetConfigCall> calls) {
+        if (std::any_of(calls.begin(), calls.end(),
+                        [](const SetConfigCall& call) { return call.has_parameters(); })) {
+            verdict_.calls_to_bind = SetConfigCalls(std::move(calls));
+            return;
+        }
+        for (const SetConfigCall& call : calls) {
+            if (call.local.literal == "on") continue;
+            verdict_.changes.push_back(
+                set_config_change(setting_name(call.name.literal), call.value.literal));
+        }
+    }
+
+    static std::optional<SetConfigCall> read_call(const Json& arguments) {
+        if (arguments.size() != 3) return std::nullopt;
+        const auto name = read_argument(arguments[0], false);
+        const auto value = read_argument(arguments[1], false);
+        const auto local = read_argument(arguments[2], true);
+        if (!name || !value || !local) return std::nullopt;
+        if (name->parameter == 0 && !can_be_followed(setting_name(name->literal))) {
+            return std::nullopt;
+        }
+        return SetConfigCall{*name, *value, *local};
+    }
+
+    // A literal or a parameter, maybe with a cast to what it is anyway.
+    static std::optional<SetConfigCall::Argument> read_argument(const Json& node, bool is_bool) {
+        const Json& cast = at(node, "TypeCast");
+        if (cast.is_object() && !is_plain_cast(at(cast, "typeName"), is_bool)) return std::nullopt;
+        const Json& inner = cast.is_object() ? at(cast, "arg") : node;
+        const Json& parameter = at(at(inner, "ParamRef"), "number");
+        if (parameter.is_number_unsigned() || parameter.is_number_integer()) {
+            const auto number = parameter.get<std::int64_t>();
+            if (number < 1 || number > std::numeric_limits<std::uint16_t>::max()) {
+                return std::nullopt;
+            }
+            return SetConfigCall::Argument{static_cast<std::uint16_t>(number), {}};
+        }
+        const Json& literal = at(inner, "A_Const");
+        const Json& value = at(literal, is_bool ? "boolval" : "sval");
+        if (!value.is_object() || flag_at(literal, "isnull")) return std::nullopt;
+        if (is_bool) return SetConfigCall::Argument{0, flag_at(value, "boolval") ? "on" : "off"};
+        return SetConfigCall::Argument{0, std::string(text_at(value, "sval"))};
+    }
+
+    // A type with a length would cut what it is given.
+    static bool is_plain_cast(const Json& type, bool is_bool) {
+        if (type.contains("typmods") || type.contains("arrayBounds")) return false;
+        const Json& parts = at(type, "names");
+        if (!parts.is_array() || parts.empty() || parts.size() > 2) return false;
+        if (parts.size() == 2 && text_at(at(parts[0], "String"), "sval") != "pg_catalog") {
+            return false;
+        }
+        const std::string_view name = text_at(at(parts.back(), "String"), "sval");
+        return is_bool ? name == "bool" : name == "text" || name == "varchar";
     }
 
     static std::string_view function_name(const Json& call) {
@@ -248,7 +275,7 @@ private:
             return;
         }
         // A name with capitals was quoted, and is nobody's of ours.
-        const bool known = is_harmless_before_parenthesis(name) && folded(name) == name;
+        const bool known = is_harmless_before_parenthesis(name) && lower_case(name) == name;
         // Those that take a lock of the session pin it by their name.
         const bool lock = name.starts_with("pg_advisory_") || name.starts_with("pg_try_advisory_");
         if (name.empty() || (!known && !lock)) verdict_.calls = true;

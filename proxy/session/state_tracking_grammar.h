@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "proxy/session/set_config_calls.h"
 #include "proxy/session/setting_change.h"
 
 namespace pgb {
@@ -11,7 +12,7 @@ namespace pgb {
 struct GrammarVerdict {
     /// False: it is not of this grammar's version, or none of any; nothing below is true.
     bool parsed = false;
-    /// `changes` is all that the text does to the settings of its session, in order.
+    /// `changes` or `calls_to_bind` is all that the text does to the settings of its session, in order.
     bool followed = true;
     /// It calls a function that is not known to be harmless.
     bool calls = false;
@@ -20,6 +21,8 @@ struct GrammarVerdict {
     /// A single statement that is a RESET in some form, or DISCARD ALL.
     bool undoes = false;
     std::vector<SettingChange> changes;
+    /// In place of `changes`: what it does is known when its parameters are.
+    SetConfigCalls calls_to_bind;
 };
 
 /// Costs microseconds, up to a few hundred for a long text; the caller bounds its length, which

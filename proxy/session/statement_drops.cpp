@@ -1,5 +1,6 @@
 // The unnamed statement, and texts that drop statements.
 
+#include "protocol/cursor.h"
 #include "proxy/session/session_statements.h"
 
 namespace pgb {
@@ -31,6 +32,11 @@ bool is_bare(const StatementFacts& facts) {
     return false;
 }
 
+// Of a Parse that is kept as it came: behind its head and its empty name.
+std::string_view text_of(std::string_view parse) {
+    return Cursor(parse.substr(kMessageHeaderSize + 1)).cstring();
+}
+
 }  // namespace
 
 Passage SessionStatements::parse_unnamed(const Frame& frame, const StatementFacts& facts,
@@ -52,6 +58,7 @@ Passage SessionStatements::ready_unnamed(StatementWire& wire) {
     });
     if (coming != nullptr && coming->batch != wire.batch) return Passage::wait;
     const UnnamedStatement::Version& mine = unnamed_.latest();
+    if (!mine.message.empty()) wire.book.last_statement.note(text_of(mine.message));
     const std::uint64_t there = coming != nullptr ? coming->number : wire.book.statements.unnamed;
     if (mine.token == there) return Passage::as_it_is;
     // As for a named one: a failed block decides what may be made.

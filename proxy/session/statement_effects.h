@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "protocol/transaction_statement.h"
+#include "proxy/session/set_config_calls.h"
 #include "proxy/session/setting_change.h"
 #include "proxy/session/text_effect.h"
 
@@ -15,13 +16,15 @@ struct StatementEffect {
     TransactionVerb verb = TransactionVerb::none;
     std::string savepoint = {};  ///< its name as written
     std::vector<SettingChange> changes = {};
+    /// Become changes when the statement is bound.
+    SetConfigCalls calls = {};
     TextEffect text = {};
     /// The tables were full once: it may do anything.
     bool unknown = false;
 
     [[nodiscard]] bool is_of_interest() const {
-        return verb != TransactionVerb::none || !changes.empty() || text.pins || text.resets ||
-               text.unpins != 0;
+        return verb != TransactionVerb::none || !changes.empty() || !calls.empty() || text.pins ||
+               text.resets || text.unpins != 0;
     }
 };
 

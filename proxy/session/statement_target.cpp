@@ -1,5 +1,7 @@
 #include "proxy/session/statement_target.h"
 
+#include <utility>
+
 #include "protocol/sql_scanner.h"
 
 namespace pgb {
@@ -67,6 +69,34 @@ StatementTarget read_statement_target(std::string_view text) {
     } while (token.kind == SqlTokenKind::semicolon);
     target.alone = token.kind == SqlTokenKind::end;
     return target;
+}
+
+std::vector<std::string> read_later_targets(std::string_view text) {
+    std::vector<std::string> names;
+    SqlScanner scanner(text);
+    bool first = true;
+    bool first_statement = true;
+    for (SqlToken token = scanner.next(); token.kind != SqlTokenKind::end; token = scanner.next()) {
+        if (token.text.empty()) break;
+        if (token.kind == SqlTokenKind::semicolon) {
+            first = true;
+            continue;
+        }
+        const StatementTarget::Kind kind = kind_of(token);
+        const bool begins = std::exchange(first, false);
+        if (begins && first_statement) {
+            first_statement = false;
+            continue;
+        }
+        // DEALLOCATE is a statement's first word, EXECUTE may stand behind others.
+        if (kind != StatementTarget::Kind::execute &&
+            !(begins && kind == StatementTarget::Kind::deallocate)) {
+            continue;
+        }
+        const std::string name = name_of(read_name(scanner, kind));
+        if (!name.empty()) names.push_back(name);
+    }
+    return names;
 }
 
 }  // namespace pgb

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace pgb {
 
@@ -21,8 +22,12 @@ struct StatementTarget {
     bool alone = false;  ///< nothing is behind the name or ALL
 };
 
-/// Reads the first statement of a text: PREPARE name, EXECUTE name, DEALLOCATE [PREPARE] name or
+/// Reads the first statement of a text, if it begins with it: PREPARE name, EXECUTE name, DEALLOCATE [PREPARE] name or
 /// ALL, DISCARD ALL. `none` for anything else.
 [[nodiscard]] StatementTarget read_statement_target(std::string_view text);
+
+/// The names that a text executes or drops elsewhere: in a later statement, or inside EXPLAIN or
+/// CREATE TABLE AS. May have more than PostgreSQL would look for.
+[[nodiscard]] std::vector<std::string> read_later_targets(std::string_view text);
 
 }  // namespace pgb

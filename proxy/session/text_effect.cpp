@@ -150,6 +150,8 @@ private:
         sets_ = first.is("set");
         effect_.transactions = effect_.transactions || is_any(first, kTransactionWords);
         updates_ = updates_ || first.is("update");
+        explains_ = first.is("explain");
+        creates_ = first.is("create");
         effect_.defines = effect_.defines || is_any(first, kDefinitions);
         if (sets_) {
             read_set();
@@ -223,6 +225,9 @@ private:
             pin(kPinSessionState);
         }
         if (sets_ && mentions_temporary_schema(token_)) pin(kPinSessionState);
+        if (token_.is("execute") && (explains_ || (creates_ && previous_.is("as")))) {
+            effect_.names_statement = true;
+        }
         if (!is_name(token_)) return look_at_sign();
         if (is_temporary_schema(token_)) pin(kPinSessionState);
         // An UPDATE of this view is a SET, also inside a WITH.
@@ -298,7 +303,9 @@ private:
     SqlToken before_chain_;  // what stands before the first part of a dotted name
     TextEffect effect_;
     bool schema_is_catalog_ = false;
-    bool sets_ = false;     // the statement is a SET
+    bool sets_ = false;  // the statement is a SET
+    bool explains_ = false;
+    bool creates_ = false;
     bool updates_ = false;  // an UPDATE stands somewhere before
     bool broken_ = false;
     bool calls_ = false;

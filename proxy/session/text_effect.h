@@ -20,7 +20,8 @@ struct TextEffect {
     bool discards_all = false;
     /// DISCARD or DEALLOCATE: statements prepared by the proxy itself may be gone.
     bool forgets_statements = false;
-    /// The text begins with PREPARE, EXECUTE or DEALLOCATE of a name (read_statement_target()).
+    /// A statement of it begins with PREPARE, EXECUTE or DEALLOCATE of a name, or is an EXPLAIN or
+    /// CREATE TABLE of an EXECUTE (read_statement_targets()).
     bool names_statement = false;
     /// The text is DISCARD ALL and nothing else, or holds DEALLOCATE ALL.
     bool drops_all_statements = false;
@@ -32,6 +33,8 @@ struct TextEffect {
     PinReasons unpins = 0;
     /// It changes settings in a way that can be followed: StateTracking::changes_of() tells them.
     bool settings = false;
+    /// The same, but the values are parameters: StateTracking::calls_of().
+    bool sets_when_bound = false;
     /// It is one statement that does nothing but undo settings.
     bool undoes_settings = false;
     /// Among the statements is one that may be of interest to the grammar.

@@ -121,16 +121,20 @@ LIBPQ_18 = {
 GO = {"GO111MODULE": "off", "GOPATH": f"/usr/share/gocode:{BUILD}/go-path", "GOFLAGS": ""}
 
 
-def go_built():
-    source, target = HERE / "go/with_pq.go", BUILD / "lib-pq"
-    if newer(target, source, RECIPES / "go/retry.go"):
+def go_built(name, file):
+    sources, target = [HERE / "go/checks.go", HERE / f"go/{file}.go"], BUILD / name
+    if newer(target, *sources, RECIPES / "go/retry.go"):
         return ""
     package = BUILD / "go-path/src/retry"
     package.mkdir(parents=True, exist_ok=True)
     shutil.copy(RECIPES / "go/retry.go", package)
-    command = ["go", "build", "-o", target, source]
+    command = ["go", "build", "-o", target, *sources]
     cache = {"GOCACHE": str(BUILD / "go-cache")}
     return here("go") or attempt(command, env={**os.environ, **GO, **cache})
+
+
+def go(name, file):
+    return Program(name, [str(BUILD / name)], lambda: go_built(name, file))
 
 
 # ---- Java
@@ -198,7 +202,8 @@ ALL = [
     ),
     Program("tokio-postgres", [str(BUILD / "rust/debug/with_tokio_postgres")], rust_built),
     c("psqlodbc", False, "-lodbc"),
-    Program("lib-pq", [str(BUILD / "lib-pq")], go_built),
+    go("lib-pq", "with_pq"),
+    go("pgx", "with_pgx"),
     script("ruby-pg", "ruby", "ruby/with_pg.rb", ["-e", "require 'pg'"]),
     script("ActiveRecord", "ruby", "ruby/with_active_record.rb", ["-e", "require 'active_record'"]),
     script("PDO", "php", "php/pdo.php", ["-r", "exit(extension_loaded('pdo_pgsql') ? 0 : 1);"]),

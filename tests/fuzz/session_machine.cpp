@@ -24,8 +24,10 @@ const SessionTables& tables() {
 /// says, and holds the session to what it may ask for.
 class Machine {
 public:
-    // A session with a backend for life, or one that asks for a backend each time.
-    explicit Machine(bool resident) : kept_(resident), pin_(resident) {
+    // A session with a backend for life, or one that asks for a backend each time; `watches`: texts
+    // decide about its workloads.
+    Machine(bool resident, bool watches) : kept_(resident), pin_(resident) {
+        if (watches) session_.watch(true);
         if (resident) session_.become_resident(book_, rules_);
     }
 
@@ -160,6 +162,10 @@ private:
                     session_.on_pin_denied(facts, turn(), out_);
                 }
                 return;
+            case Decision::ask_workload:
+                require(leased_);
+                session_.on_workload(out_.subject().text.size() % 3 != 0);
+                return;
             case Decision::leave_queue:
                 require(asked_permit_ || asked_backend_);
                 asked_permit_ = asked_backend_ = permit_ = false;
@@ -222,7 +228,8 @@ private:
 // its drawing does not allow.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     // By the last byte, which is nearly always data and no step.
-    Machine machine(size > 0 && data[size - 1] % 8 == 7);
+    const std::uint8_t last = size > 0 ? data[size - 1] : 0;
+    Machine machine(last % 8 == 7, last % 2 == 1);
     std::string_view input(reinterpret_cast<const char*>(data), size);
     while (!input.empty()) {
         const auto what = static_cast<std::uint8_t>(input.front());

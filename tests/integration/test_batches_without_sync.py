@@ -37,6 +37,16 @@ def test_the_next_session_finds_a_backend_that_is_well(proxy, connect, end):
 
 
 @pytest.mark.parametrize("end", ENDS)
+def test_the_backend_is_not_lost_by_it(proxy, connect, end):
+    session, message = connect(proxy), ENDS[end][0]
+    backend = session.value("select pg_backend_pid()")
+    for _ in range(3):
+        session.send(BATCH + message + S)
+        session.until("Z", 2)
+        assert session.value("select pg_backend_pid()") == backend
+
+
+@pytest.mark.parametrize("end", ENDS)
 def test_a_batch_behind_it_is_stored_before_the_next_session(proxy, connect, end):
     first, second = connect(proxy), connect(proxy)
     message, kinds = ENDS[end]

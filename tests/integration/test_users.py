@@ -194,3 +194,29 @@ def test_the_first_workload_that_matches_wins(postgres, new_proxy, connect):
     connect(proxy, user="bob").query("select 1")
     metrics = proxy.metrics()
     assert [metrics.admitted(name) for name in ("first", "second", "default")] == [1, 1, 0]
+
+
+@needs_proxy
+@pytest.mark.parametrize(
+    ("role", "text"),
+    [("reborn_a", "select current_user"), ("reborn_b", "select count(*) from reborns")],
+)
+def test_a_role_that_is_made_anew_works_again(postgres, proxy, connect, role, text):
+    """Backends that have logged in as the role that was dropped have no rights, nor a name."""
+    make = (f"create role {role} login", f"grant select on reborns to {role}")
+    drop = (f"drop owned by {role}", f"drop role {role}")
+    postgres.sql("create table reborns (a int)")
+    try:
+        for statement in make:
+            postgres.sql(statement)
+        session = connect(proxy, user=role)
+        assert session.value(text) in (role, "0")
+        for statement in drop + make:
+            postgres.sql(statement)
+        with pytest.raises(ServerError) as told:
+            session.query(text)
+        assert told.value.fields["C"] in ("42704", "42501")
+        assert session.value(text) in (role, "0")
+    finally:
+        for statement in (*drop, "drop table reborns"):
+            postgres.sql(statement)

@@ -66,8 +66,8 @@ FORBIDDEN = [
 ALLOWED = [
     ("protocol/framer.cpp", '#include "protocol/framer.h"'),
     ("protocol/scram.cpp", "#include <openssl/evp.h>"),
-    ("config/classify.cpp", '#include "protocol/query_tag.h"'),
-    ("config/classify.cpp", "#include <re2/re2.h>"),
+    ("config/classify.cpp", '#include "protocol/query_tags.h"'),
+    ("config/pattern.cpp", "#include <re2/re2.h>"),
     ("config/yaml.cpp", "#include <yaml-cpp/yaml.h>"),
     ("config/options.cpp", "#include <CLI/CLI.hpp>"),
     ("proxy/gate/gate.cpp", '#include "proxy/base/check.h"'),

@@ -35,10 +35,12 @@ void Client::parse(const std::string& name, const std::string& text) {
     queued_ += wire_.size() - before;
 }
 
-void Client::bind(const std::string& name) {
+void Client::bind(const std::string& name, const std::string& value) {
     MessageWriter writer(wire_);
     const std::size_t before = wire_.size();
-    writer.begin('B').cstring("").cstring(name).u16(0).u16(0).u16(0).end();
+    writer.begin('B').cstring("").cstring(name).u16(0).u16(value.empty() ? 0 : 1);
+    if (!value.empty()) writer.u32(static_cast<std::uint32_t>(value.size())).bytes(value);
+    writer.u16(0).end();
     queued_ += wire_.size() - before;
 }
 
@@ -301,13 +303,21 @@ void Client::act_state() {
     switch (form) {
         case 0:
         case 1: {
-            begin_unit("set", form == 0 ? "C" : "12C");
+            const bool bound = form == 1 && dice_.once_in(2);
+            begin_unit("set", form == 0 ? "C" : bound ? "12DC" : "12C");
             const std::string name = tag();
             units_.back().sets = name;
             units_.back().block = in_block_ ? block_ : 0;
             const std::string text = "set application_name = '" + name + "'";
             if (form == 0) return query(text);
-            run_statement(text, false);
+            if (bound) {
+                parse("", "select set_config('application_name', $1, false)");
+                bind("", name);
+                message('E', std::string("\0\0\0\0\0", 5));
+                unnamed_known_ = false;
+            } else {
+                run_statement(text, false);
+            }
             return sync();
         }
         case 2:

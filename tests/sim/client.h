@@ -64,7 +64,7 @@ private:
     void message(char type, std::string_view body);
     void query(const std::string& text) { message('Q', text + std::string(1, '\0')); }
     void parse(const std::string& name, const std::string& text);
-    void bind(const std::string& name);
+    void bind(const std::string& name, const std::string& value = {});
     void describe_portal();
     void run_statement(const std::string& text, bool describe);
     void sync() { message('S', ""); }

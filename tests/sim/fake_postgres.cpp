@@ -1,5 +1,6 @@
 #include "tests/sim/fake_postgres.h"
 
+#include "protocol/cursor.h"
 #include "protocol/error_response.h"
 #include "protocol/rows.h"
 #include "protocol/transaction_statement.h"
@@ -49,6 +50,19 @@ std::string tag_of(const std::string& text) {
     const std::size_t begin = text.rfind('\'', end - 1);
     return text.substr(begin + 1, end - begin - 1);
 }
+
+namespace {
+// A text with its parameter as a literal, if it has one; `rest` is that of a Bind behind the names.
+std::string with_value(std::string text, std::string_view rest) {
+    const std::size_t sign = text.find("$1");
+    if (sign == text.npos) return text;
+    Cursor cursor(rest);
+    cursor.u16();
+    cursor.u16();
+    const std::uint32_t size = cursor.u32();
+    return text.replace(sign, 2, "'" + std::string(cursor.bytes(size)) + "'");
+}
+}  // namespace
 
 std::string FakePostgres::take_output(std::size_t most) {
     std::string part = sent_.substr(0, most);
@@ -184,7 +198,7 @@ void FakePostgres::bind(const std::string& body) {
     if (block_ == Block::failed && !ends_failed_block(statement->second)) {
         return fail("25P02", kAborted);
     }
-    portals_[portal] = statement->second;
+    portals_[portal] = with_value(statement->second, body.substr(portal.size() + name.size() + 2));
     send('2', "");
 }
 

@@ -22,6 +22,7 @@ namespace pgb::sim {
 ///   select 'TAG' | select pg_sleep(1), 'TAG' | select 1/0, 'TAG' | select leaves('TAG')
 ///   insert into t values ('TAG') | copy t from stdin -- TAG | copy t to stdout -- TAG
 ///   set application_name = 'TAG' | select shows('TAG') | reset all | discard all
+///   select set_config('application_name', $1, false), of which TAG is the parameter
 ///   the transaction statements, and what the proxy itself says to set up settings
 class FakePostgres {
 public:

@@ -50,6 +50,7 @@ bool FakePostgres::execute(const std::string& statement, bool simple) {
         return false;
     }
     if (statement.starts_with("select")) {
+        if (statement.find("set_config") != statement.npos) setting_pending_ = tag;
         if (statement.find("leaves") != statement.npos) dirt_ = tag;
         if (simple) append_text_row_description(held_, {"value"});
         send_row(statement.find("shows") != statement.npos ? tag + "=" + setting() : tag);
@@ -100,7 +101,8 @@ bool FakePostgres::execute(const std::string& statement, bool simple) {
 
 // SET and RESET, and now and then no more of what once was set.
 bool FakePostgres::execute_setting(const std::string& statement, bool& known) {
-    const bool own = statement.starts_with("SET ");
+    const bool call = statement.starts_with("SELECT pg_catalog.set_config");
+    const bool own = call || statement.starts_with("SET ");
     if (own || statement.starts_with("set ")) {
         known = true;
         if (own && dice_.once_in(30)) {
@@ -108,7 +110,8 @@ bool FakePostgres::execute_setting(const std::string& statement, bool& known) {
             return false;
         }
         setting_pending_ = tag_of(statement);
-        complete("SET");
+        if (call) send_row(*setting_pending_);
+        complete(call ? "SELECT 1" : "SET");
     } else if (statement == "RESET ALL" || statement == "reset all") {
         known = true;
         setting_pending_ = "";

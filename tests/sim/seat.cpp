@@ -18,7 +18,9 @@ Seat::Seat(World& world, int number)
     : world_(world),
       session_(world.tables_, world.statements_),
       client_(number, world.books_, world.dice_, !world.settings_.residents),
-      logged_in_(!world.settings_.residents) {}
+      logged_in_(!world.settings_.residents) {
+    if (number % 2 == 1) session_.watch(true);
+}
 
 Seat::~Seat() {
     world_.gate_.cancel(*this, Leave::left);
@@ -220,6 +222,9 @@ void Seat::carry_out(Decision decision) {
         case Decision::ask_permit: return ask_permit();
         case Decision::ask_backend: return ask_backend();
         case Decision::ask_pin: return ask_pin();
+        // Any answer is right for the machine; this one is the same for the same text.
+        case Decision::ask_workload:
+            return session_.on_workload(world_.out_.subject().text.size() % 3 != 0);
         case Decision::leave_queue:
             world_.gate_.cancel(*this, Leave::left);
             world_.forget_settled(*this);
@@ -251,7 +256,8 @@ void Seat::ask_permit() {
             permit_ = std::move(verdict.permit);
             session_.on_permit(world_.rules_, turn(), world_.out_);
             return;
-        case Arrival::queued: return;
+        case Arrival::queued:
+        case Arrival::parked: return;
         case Arrival::shed: session_.on_refused(facts(verdict.reason)); return;
     }
 }

@@ -3,6 +3,7 @@
 import os
 import pwd
 import re
+import shutil
 import subprocess
 
 import sources
@@ -225,6 +226,51 @@ class LibPq(Suite):
         return {name: word == "PASS" for word, name in verdict.findall(text)}
 
 
+class Pgx(Suite):
+    """Debian's packages of pgx have its tests; what only these need is laid beside the GOPATH."""
+
+    name = "pgx"
+    PACKAGES = ("pgx/v4", "pgx/v4/stdlib", "pgx/v4/pgxpool", "pgconn", "pgconn/stmtcache", "pgtype")
+    NEEDED = ("golang-github-jackc-pgmock-dev", "golang-github-masterminds-semver-dev")
+
+    def prepare(self, folder):
+        types = sources.unpack("golang-github-jackc-pgtype", folder)
+        needed = sources.unpack_packages(self.NEEDED, folder)
+        path = folder / "pgx-gopath/src/github.com"
+        if not path.exists():
+            (path / "jackc").mkdir(parents=True)
+            shutil.copytree(types, path / "jackc/pgtype")
+            there = needed / "usr/share/gocode/src/github.com"
+            shutil.copytree(there / "jackc/pgmock", path / "jackc/pgmock")
+            shutil.copytree(there / "Masterminds/semver", path / "Masterminds/semver/v3")
+        return folder / "pgx-gopath"
+
+    def before(self, postgres):
+        postgres.sql("drop database if exists pgx_test with (force)")
+        postgres.sql("create database pgx_test")
+        postgres.sql("create extension hstore", "pgx_test")
+        postgres.sql("create domain uint64 as numeric(20,0)", "pgx_test")
+
+    def run(self, source, port, output):
+        place = f"host=127.0.0.1 port={port} user=postgres dbname=pgx_test sslmode=disable"
+        names = ("DATABASE", "CONN_STRING", "TCP_CONN_STRING")
+        text = output_of(
+            ["go", "test", "-p", "1", "-v", "-count=1"]
+            + [f"github.com/jackc/{package}" for package in self.PACKAGES],
+            source,
+            {
+                **{f"PGX_TEST_{name}": place for name in names},
+                "GO111MODULE": "off",
+                "GOPATH": f"{source}:/usr/share/gocode",
+            },
+        )
+        (output / "log").write_text(text)
+        verdict = re.compile(r"^--- (PASS|FAIL): (\S+)", re.MULTILINE)
+        verdicts = {name: word == "PASS" for word, name in verdict.findall(text)}
+        broken = re.findall(r"^FAIL\s+(\S+) \[", text, re.MULTILINE)
+        return {**verdicts, **{f"{package} is built": False for package in broken}}
+
+
 ACTIVE_RECORD_CONFIG = """
 default_connection: postgresql
 connections:
@@ -283,5 +329,5 @@ class ActiveRecord(Suite):
         return {name: mark == "." for name, mark in verdict.findall(text) if mark != "S"}
 
 
-PARTS = (Pipelines(), Isolation(), Regression(), LibPq(), Django(), ActiveRecord())
+PARTS = (Pipelines(), Isolation(), Regression(), LibPq(), Pgx(), Django(), ActiveRecord())
 ALL = {suite.name: suite for suite in PARTS}

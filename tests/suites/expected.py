@@ -20,6 +20,13 @@ EXPECTED = {
         "TestPing": SURVIVES,
     },
     ("lib-pq", "session"): {"TestPing": PING},
+    ("pgx", "transaction"): {
+        "TestFatalRxError": SURVIVES,
+        "TestFatalTxError": SURVIVES,
+        "TestLRUModePrepare": SHOWS_OURS,
+        "TestLRUModeDescribe": SHOWS_OURS,
+        "TestLRUStmtInvalidation": SHOWS_OURS,
+    },
     ("activerecord", "transaction"): {
         "ActiveRecord::PostgresqlConnectionTest#test_statement_key_is_logged": EXPLAINED,
     },

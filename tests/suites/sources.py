@@ -57,6 +57,19 @@ def _download(package, folder):
     sys.exit(f"suites: no source of {package} can be had")
 
 
+def unpack_packages(packages, folder):
+    """Debian's binary packages, unpacked and not installed, in a folder."""
+    target = pathlib.Path(folder) / "-".join(packages)[:60]
+    if not target.exists():
+        archives = folder / "archives"
+        archives.mkdir(exist_ok=True)
+        build(["apt-get", "download", *packages], archives)
+        for package in packages:
+            for archive in archives.glob(f"{package}_*.deb"):
+                build(["dpkg", "-x", archive, target], folder)
+    return target
+
+
 def unpack(package, folder):
     """The unpacked upstream source, downloaded when it is not there yet."""
     target = pathlib.Path(folder) / package

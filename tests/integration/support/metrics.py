@@ -5,6 +5,9 @@ import re
 
 WORKLOAD = "pgbulkhead_workload_"
 
+# The gauges of a workload that are zero when nobody works.
+HELD = ("running", "waiting", "parked", "pinned", "orphaned")
+
 _LINE = re.compile(r"^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)(?: \d+)?$")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
@@ -37,5 +40,5 @@ class Metrics:
 
     def held(self):
         """What must be zero when nobody works: {name: value} of the gauges that are not."""
-        values = {what: self.gauge(what) for what in ("running", "waiting", "pinned", "orphaned")}
+        values = {what: self.gauge(what) for what in HELD}
         return {what: value for what, value in values.items() if value}

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import pytest
 
 from .messages import Message, Q, describe
+from .news import news
 from .postgres import DATABASE
 from .proxy import DIRECT
 from .wire import DEADLINE, Closed, Session
@@ -111,7 +112,7 @@ def _step(session, step, within):
         return ["quiet"] if came is None else [f"not quiet: {describe(came)}"]
     if step is FIN:
         session.half_close()
-    return transcript(session.drain(within)) + ["closed"]
+    return transcript(news(session, session.drain(within))) + ["closed"]
 
 
 def _until(session, step, within):
@@ -121,11 +122,11 @@ def _until(session, step, within):
         try:
             got.append(session.read(within))
         except Closed:
-            return transcript(got) + ["closed"]
+            return transcript(news(session, got)) + ["closed"]
         except TimeoutError:
-            return transcript(got) + [f"silence instead of {step.kind}"]
+            return transcript(news(session, got)) + [f"silence instead of {step.kind}"]
         seen += got[-1].kind == step.kind
-    return transcript(got)
+    return transcript(news(session, got))
 
 
 def _ending(session, made, lines):

@@ -9,6 +9,7 @@ import threading
 from typing import NamedTuple
 
 from .messages import B, C, D, E, H, P, Q, S
+from .news import news
 from .oracle import transcript
 from .postgres import DATABASE
 from .wire import Session
@@ -127,7 +128,7 @@ def play(address, steps):
                 session = log_in(address)
             else:
                 got += session.until("Z", ready)
-            said.append(transcript(got))
+            said.append(transcript(news(session, got)))
     finally:
         session.terminate()
     return said

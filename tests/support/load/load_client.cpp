@@ -52,8 +52,25 @@ void LoadClient::wake() {
 
 void LoadClient::on_ready() {
     ++tally_.logins;
-    state_ = State::pausing;
-    if (!stopped_) begin_attempt();
+    if (is_retry_ || behaviour_.arrive_every <= Duration(0)) {
+        state_ = State::pausing;
+        if (!stopped_) begin_attempt();
+        return;
+    }
+    next_arrival_ = read_clock();
+    pause(next_pause());
+}
+
+Duration LoadClient::next_pause() {
+    if (behaviour_.arrive_every <= Duration(0)) return behaviour_.think;
+    const auto mean = static_cast<double>(behaviour_.arrive_every.count());
+    std::exponential_distribution<double> distance(1 / mean);
+    const Instant now = read_clock();
+    for (;;) {
+        next_arrival_ = next_arrival_ + Duration(static_cast<Duration::rep>(distance(random_)));
+        if (next_arrival_ > now) return next_arrival_ - now;
+        ++tally_.missed;
+    }
 }
 
 void LoadClient::begin_attempt() {
@@ -131,7 +148,7 @@ void LoadClient::finish_attempt() {
 // contract says that the work may simply be run again.
 void LoadClient::settle_refusal() {
     if (!has_error_) {
-        pause(behaviour_.think);
+        pause(next_pause());
         return;
     }
     is_retry_ = true;
@@ -142,10 +159,11 @@ void LoadClient::settle_refusal() {
     switch (behaviour_.after_refusal) {
         case AfterRefusal::at_once: pause(Duration(0)); return;
         case AfterRefusal::obey: pause(retry_after(error_, behaviour_.default_retry_after)); return;
+        case AfterRefusal::own_clock: pause(behaviour_.retry_every); return;
         case AfterRefusal::give_up:
             ++tally_.gave_up;
             is_retry_ = false;
-            pause(behaviour_.think);
+            pause(next_pause());
             return;
     }
 }

@@ -12,20 +12,25 @@ namespace pgb::load {
 
 /// What a client does with a transaction that was refused.
 enum class AfterRefusal {
-    at_once,  ///< tries it again at once
-    obey,     ///< tries it again after the hint's retry_after_ms
-    give_up,  ///< counts it as given up and goes on with the next
+    at_once,    ///< tries it again at once
+    obey,       ///< tries it again after the hint's retry_after_ms
+    own_clock,  ///< tries it again after a time of its own, whatever the hint says
+    give_up,    ///< counts it as given up and goes on with the next
 };
 
 struct Behaviour {
     AfterRefusal after_refusal = AfterRefusal::obey;
-    Duration think{0};            ///< between transactions
+    Duration think{0};  ///< between transactions
+    /// Open loop: each client's transactions come at random moments of this mean distance, however
+    /// long one takes; those that come while one is under way are missed. 0: closed loop.
+    Duration arrive_every{0};
+    Duration retry_every{0};      ///< the time of its own
     Duration reconnect_after{0};  ///< between a lost or refused connection and the next try
     /// The wait of an obeying client after a refusal that names no time.
     Duration default_retry_after = std::chrono::milliseconds(100);
 };
 
-/// One client of a closed loop: log in, run the script, think, again; for ever.
+/// One client: log in, run the script, think or wait for the next arrival, again; for ever.
 ///
 ///            .-------------------- lost ---------------------.
 ///            v                                               |
@@ -62,6 +67,7 @@ private:
     void finish_attempt();
     void settle_refusal();
     void pause(Duration span);
+    [[nodiscard]] Duration next_pause();
 
     const Script& script_;
     const Behaviour& behaviour_;
@@ -80,6 +86,7 @@ private:
     Instant connect_started_;
     Instant transaction_started_;
     Instant attempt_started_;
+    Instant next_arrival_;
     std::uint64_t ok_count_ = 0;
 };
 

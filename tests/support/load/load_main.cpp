@@ -1,4 +1,4 @@
-// pgb_load: N clients in a closed loop against one PostgreSQL, pooler or proxy. See README.md.
+// pgb_load: N clients in a closed or open loop against one PostgreSQL, pooler or proxy. See README.md.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -21,6 +21,8 @@ struct Arguments {
     std::string protocol = "simple";
     std::string script_file;
     double think_ms = 0;
+    double rate = 0;
+    double retry_every_ms = 20;
     double reconnect_after_ms = 100;
     double default_retry_after_ms = 100;
     bool json = false;
@@ -54,10 +56,15 @@ void add_work_options(CLI::App& app, Arguments& arguments) {
     app.add_option("--seed", run.seed, "of :rnd");
     const std::map<std::string, AfterRefusal> words = {{"at-once", AfterRefusal::at_once},
                                                        {"obey", AfterRefusal::obey},
+                                                       {"own-clock", AfterRefusal::own_clock},
                                                        {"give-up", AfterRefusal::give_up}};
-    app.add_option("--after-refusal", run.behaviour.after_refusal, "at-once, obey or give-up")
+    app.add_option("--after-refusal", run.behaviour.after_refusal,
+                   "at-once, obey, own-clock or give-up")
         ->transform(CLI::CheckedTransformer(words));
     app.add_option("--think", arguments.think_ms, "ms between transactions");
+    app.add_option("--rate", arguments.rate,
+                   "open loop: transactions a second of all clients together, at random moments");
+    app.add_option("--retry-every", arguments.retry_every_ms, "ms of --after-refusal own-clock");
     app.add_option("--reconnect-after", arguments.reconnect_after_ms,
                    "ms from a lost or refused connection to the next try");
     app.add_option("--default-retry-after", arguments.default_retry_after_ms,
@@ -100,6 +107,11 @@ int run(Arguments& arguments) {
     RunOptions& options = arguments.run;
     options.script = std::move(*script);
     options.behaviour.think = from_ms(arguments.think_ms);
+    options.behaviour.retry_every = from_ms(arguments.retry_every_ms);
+    if (arguments.rate > 0) {
+        options.behaviour.arrive_every =
+            from_ms(1000.0 * static_cast<double>(options.clients) / arguments.rate);
+    }
     options.behaviour.reconnect_after = from_ms(arguments.reconnect_after_ms);
     options.behaviour.default_retry_after = from_ms(arguments.default_retry_after_ms);
     const auto result = pgb::load::run_load(options);

@@ -36,6 +36,7 @@ nlohmann::json to_json(const Tally& tally, Duration elapsed) {
             {"errors", tally.errors},
             {"errors_by", tally.errors_by},
             {"gave_up", tally.gave_up},
+            {"missed", tally.missed},
             {"connections_lost", tally.connections_lost},
             {"logins", tally.logins},
             {"logins_refused", tally.logins_refused},

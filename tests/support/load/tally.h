@@ -17,6 +17,7 @@ struct Tally {
     std::uint64_t refused = 0;
     std::uint64_t errors = 0;
     std::uint64_t gave_up = 0;
+    std::uint64_t missed = 0;  ///< Open loop: came while the client was busy.
     /// Logged-in connections that the peer ended.
     std::uint64_t connections_lost = 0;
     std::uint64_t logins = 0;

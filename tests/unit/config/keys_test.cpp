@@ -85,6 +85,7 @@ std::string other_value(const Row& row) {
         case Form::plain:
         case Form::name:
         case Form::glob:
+        case Form::pattern:
         case Form::conninfo: break;
     }
     Listener listener;

@@ -25,6 +25,16 @@ TEST_CASE("options: run and check with and without a file") {
           Options{Command::check, std::nullopt, true});
 }
 
+TEST_CASE("options: explain takes what is known of a transaction") {
+    const auto options = std::get<Options>(parse(
+        {"explain", "-c", "f", "--database", "d", "--user", "u", "--application-name", "a",
+         "--client", "10.0.0.1", "--listener", "l", "--query", "select 1", "--workload", "w"}));
+    CHECK(options.command == Command::explain);
+    CHECK(options.file == "f");
+    CHECK(options.explain == ExplainOptions{"d", "u", "a", "l", "10.0.0.1", "select 1", "w"});
+    CHECK(std::get<Options>(parse({"explain"})).explain == ExplainOptions{});
+}
+
 TEST_CASE("options: version and help leave with code 0 and say what they are asked") {
     const Leave version = std::get<Leave>(parse({"--version"}));
     CHECK(version.text == "pgbulkhead 1.2.3\n");

@@ -177,6 +177,7 @@ private:
         switch (verdict.arrival) {
             case Arrival::admitted: happened_.push_back({i, "admitted"}); break;
             case Arrival::queued: happened_.push_back({i, "queued"}); break;
+            case Arrival::parked: happened_.push_back({i, "parked"}); break;
             case Arrival::shed:
                 happened_.push_back({i, std::string(to_word(verdict.reason))});
                 break;

@@ -73,6 +73,11 @@ private:
             {"counts", 1, &Transcript::counts},
             {"books", 1, &Transcript::books},
             {"expected", 1, &Transcript::expected},
+            {"mode", 2, &Transcript::mode},
+            {"pace", 2, &Transcript::pace},
+            {"promise", 2, &Transcript::promise},
+            {"returns", 1, &Transcript::returns},
+            {"shadow", 1, &Transcript::shadow},
         };
         for (const Command& command : kCommands) {
             if (!words.empty() && words[0] == command.name) return &command;
@@ -169,7 +174,7 @@ private:
     }
     Outcome arrive(const Words& w) {
         Client& newcomer = client(w[1]);
-        if (newcomer.waiter.waiting() || newcomer.permit.held())
+        if (newcomer.waiter.waiting() || newcomer.waiter.parked() || newcomer.permit.held())
             complain(w[1] + " is here already");
         Verdict verdict = gate_.arrive(lane_of(w[2]), newcomer.waiter, now_, settled_);
         std::string text = settle();
@@ -181,6 +186,7 @@ private:
         switch (verdict.arrival) {
             case Arrival::admitted: return text + "admitted";
             case Arrival::queued: return text + "queued";
+            case Arrival::parked: return text + "parked";
             case Arrival::shed: return text + "shed " + std::string(to_word(verdict.reason));
         }
         return text;
@@ -191,9 +197,10 @@ private:
         return {};
     }
     Outcome take_out(const std::string& name, Leave why) {
-        const bool waited = client(name).waiter.waiting();
+        const Waiter& waiter = client(name).waiter;
+        const bool waited = waiter.waiting() || waiter.parked();
         gate_.cancel(client(name).waiter, why);
-        if (client(name).waiter.waiting()) complain(name + " still waits");
+        if (waiter.waiting() || waiter.parked()) complain(name + " still waits");
         return waited ? "left the queue" : "was not waiting";
     }
     Outcome cancel(const Words& w) { return take_out(w[1], Leave::cancelled); }
@@ -231,14 +238,45 @@ private:
         return deadline.is_never() ? "never" : in_ms(deadline.since_start());
     }
     Outcome expected(const Words& w) { return in_ms(gate_.expected_wait(lane_of(w[1]))); }
+    Outcome mode(const Words& w) {
+        for (const LaneMode mode : kLaneModes) {
+            if (to_word(mode) != w[2]) continue;
+            gate_.set_mode(lane_of(w[1]), mode);
+            lowered_ = true;
+            return {};
+        }
+        complain("no such mode: " + w[2]);
+        return {};
+    }
+    Outcome pace(const Words& w) {
+        gate_.set_pacing(lane_of(w[1]), w[2] == "on");
+        return {};
+    }
+    /// Without jitter.
+    Outcome promise(const Words& w) {
+        return in_ms(gate_.promise_return(lane_of(w[2]), client(w[1]).waiter, now_,
+                                          std::chrono::seconds(5), 0.5));
+    }
+    Outcome returns(const Words& w) {
+        const ReturnStats& r = gate_.returns(lane_of(w[1]));
+        return fmt::format("retries {}, early {}, parked {} of {}, cancelled {}, left {}",
+                           r.retries, r.early_retries, r.parked, r.parkings,
+                           r.cancelled_while_parked, r.left_while_parked);
+    }
+    Outcome shadow(const Words& w) {
+        const LaneStats* books = gate_.shadow(lane_of(w[1]));
+        if (books == nullptr) return "none";
+        return fmt::format("running {}, waiting {}: ", books->running, books->waiting) +
+               in_books(*books);
+    }
     Outcome counts(const Words& w) {
         const LaneStats& s = gate_.stats(lane_of(w[1]));
         return fmt::format("running {}, waiting {}, peaks {} and {}", s.running, s.waiting,
                            s.peak_running, s.peak_waiting);
     }
     /// Only what is not 0.
-    Outcome books(const Words& w) {
-        const LaneStats& s = gate_.stats(lane_of(w[1]));
+    Outcome books(const Words& w) { return in_books(gate_.stats(lane_of(w[1]))); }
+    static std::string in_books(const LaneStats& s) {
         std::string text = fmt::format("arrived {}", s.arrived);
         const auto add = [&](const std::string& word, std::uint64_t value) {
             if (value != 0) text += fmt::format(", {} {}", word, value);

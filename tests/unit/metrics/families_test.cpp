@@ -25,10 +25,29 @@ WorkloadSnapshot workload(std::string name) {
     w.peak_waiting = 5;
     w.admitted = 1000;
     w.rejected = {{"queue_full", 7}, {"queue_timeout", 0}};
+    w.modes = {{"enforce", 0}, {"shadow", 1}};
+    w.arrived = 1024;
+    w.rejected_holders = {{"pool_timeout", 2}};
+    w.parked = 21;
+    w.peak_parked = 22;
+    w.parkings = 23;
+    w.unparked = 24;
+    w.cancelled_while_parked = 25;
+    w.left_while_parked = 26;
+    w.retries = 27;
+    w.early_retries = 28;
+    w.shadow_running = 29;
+    w.shadow_waiting = 30;
+    w.would_reject = {{"queue_full", 31}};
     w.cancelled_while_queued = 8;
     w.left_while_queued = 9;
     w.orphaned = 1;
     w.pinned = 4;
+    w.sampled = {.waiting_for_lock = 2,
+                 .idle_in_transaction = 1,
+                 .lock_wait_seconds = 7.5,
+                 .idle_in_transaction_seconds = 0.25};
+    w.times.statement.record(std::chrono::milliseconds(3));
     w.times.gate_wait.record(std::chrono::milliseconds(2));
     w.times.gate_wait.record(std::chrono::seconds(120));
     return w;
@@ -51,6 +70,7 @@ Snapshot full_snapshot() {
     d.connect_failures = 4;
     d.swaps = 5;
     d.reachable = false;
+    d.sampler = SamplerHealth{.working = true, .failures = 2};
     return s;
 }
 
@@ -85,21 +105,42 @@ TEST_CASE("metrics: the linter is there and complains about what is wrong") {
 
 TEST_CASE("metrics: every figure of a workload has its line") {
     const std::string text = render_prometheus(full_snapshot());
-    for (const char* line : {
-             R"(pgbulkhead_workload_concurrency_limit{workload="reports"} 3)",
-             R"(pgbulkhead_workload_queue_limit{workload="reports"} 6)",
-             R"(pgbulkhead_workload_running{workload="reports"} 2)",
-             R"(pgbulkhead_workload_waiting{workload="reports"} 1)",
-             R"(pgbulkhead_workload_peak_running{workload="reports"} 3)",
-             R"(pgbulkhead_workload_peak_waiting{workload="reports"} 5)",
-             R"(pgbulkhead_workload_admitted_total{workload="reports"} 1000)",
-             R"(pgbulkhead_workload_rejected_total{workload="reports",reason="queue_full"} 7)",
-             R"(pgbulkhead_workload_rejected_total{workload="default",reason="queue_timeout"} 0)",
-             R"(pgbulkhead_workload_cancelled_while_queued_total{workload="reports"} 8)",
-             R"(pgbulkhead_workload_left_while_queued_total{workload="reports"} 9)",
-             R"(pgbulkhead_workload_orphaned{workload="reports"} 1)",
-             R"(pgbulkhead_workload_pinned{workload="reports"} 4)",
-         }) {
+    for (
+        const char* line : {
+            R"(pgbulkhead_workload_concurrency_limit{workload="reports"} 3)",
+            R"(pgbulkhead_workload_queue_limit{workload="reports"} 6)",
+            R"(pgbulkhead_workload_running{workload="reports"} 2)",
+            R"(pgbulkhead_workload_waiting{workload="reports"} 1)",
+            R"(pgbulkhead_workload_peak_running{workload="reports"} 3)",
+            R"(pgbulkhead_workload_peak_waiting{workload="reports"} 5)",
+            R"(pgbulkhead_workload_admitted_total{workload="reports"} 1000)",
+            R"(pgbulkhead_workload_rejected_total{workload="reports",reason="queue_full"} 7)",
+            R"(pgbulkhead_workload_rejected_total{workload="default",reason="queue_timeout"} 0)",
+            R"(pgbulkhead_workload_cancelled_while_queued_total{workload="reports"} 8)",
+            R"(pgbulkhead_workload_left_while_queued_total{workload="reports"} 9)",
+            R"(pgbulkhead_workload_mode{workload="reports",mode="enforce"} 0)",
+            R"(pgbulkhead_workload_mode{workload="reports",mode="shadow"} 1)",
+            R"(pgbulkhead_workload_arrived_total{workload="reports"} 1024)",
+            R"(pgbulkhead_workload_rejected_holders_total{workload="reports",reason="pool_timeout"} 2)",
+            R"(pgbulkhead_workload_parked{workload="reports"} 21)",
+            R"(pgbulkhead_workload_peak_parked{workload="reports"} 22)",
+            R"(pgbulkhead_workload_parkings_total{workload="reports"} 23)",
+            R"(pgbulkhead_workload_unparked_total{workload="reports"} 24)",
+            R"(pgbulkhead_workload_cancelled_while_parked_total{workload="reports"} 25)",
+            R"(pgbulkhead_workload_left_while_parked_total{workload="reports"} 26)",
+            R"(pgbulkhead_workload_retries_total{workload="reports"} 27)",
+            R"(pgbulkhead_workload_early_retries_total{workload="reports"} 28)",
+            R"(pgbulkhead_workload_shadow_running{workload="reports"} 29)",
+            R"(pgbulkhead_workload_shadow_waiting{workload="reports"} 30)",
+            R"(pgbulkhead_workload_would_reject_total{workload="reports",reason="queue_full"} 31)",
+            R"(pgbulkhead_workload_orphaned{workload="reports"} 1)",
+            R"(pgbulkhead_workload_pinned{workload="reports"} 4)",
+            R"(pgbulkhead_workload_lock_waiting{workload="reports"} 2)",
+            R"(pgbulkhead_workload_idle_in_transaction{workload="reports"} 1)",
+            R"(pgbulkhead_workload_lock_wait_seconds_total{workload="reports"} 7.5)",
+            R"(pgbulkhead_workload_idle_in_transaction_seconds_total{workload="reports"} 0.25)",
+            R"(pgbulkhead_workload_statement_seconds_count{workload="reports"} 1)",
+        }) {
         INFO(line);
         CHECK(has_line(text, line));
     }
@@ -126,6 +167,15 @@ TEST_CASE("metrics: every figure of a database entry and of the process has its 
         INFO(line);
         CHECK(has_line(text, line));
     }
+}
+
+TEST_CASE("metrics: a lock sampler is shown for the entries that have one") {
+    Snapshot s = full_snapshot();
+    const std::string with = render_prometheus(s);
+    CHECK(has_line(with, R"(pgbulkhead_database_lock_sampler_up{database="*"} 1)"));
+    CHECK(has_line(with, R"(pgbulkhead_database_lock_sampler_failures_total{database="*"} 2)"));
+    s.databases[0].sampler.reset();
+    CHECK(render_prometheus(s).find("lock_sampler") == std::string::npos);
 }
 
 TEST_CASE("metrics: a histogram's buckets are cumulative and end with its count") {

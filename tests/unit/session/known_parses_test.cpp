@@ -16,12 +16,12 @@ TEST_CASE("known parses: the same text of another origin, setting or type is ano
 
 TEST_CASE("known parses: what is forgotten is not known, in whichever generation it was") {
     KnownParses known;
-    known.add(7, AcceptedParse::of("abcdefgh", true));
+    known.add(7, {"abcdefgh", true});
     for (KnownParses::Digest other = 1000; other < 1000 + KnownParses::kGenerationMax; ++other) {
         known.add(other, {});
     }
     REQUIRE(known.has(7));
-    CHECK(*known.find(7) == AcceptedParse{2, "abcdefgh", true});
+    CHECK(*known.find(7) == AcceptedParse{"abcdefgh", true});
     known.forget(7);
     CHECK_FALSE(known.has(7));
     CHECK(known.has(1000));
@@ -29,14 +29,16 @@ TEST_CASE("known parses: what is forgotten is not known, in whichever generation
     CHECK_FALSE(known.has(1000));
 }
 
-TEST_CASE("known parses: of too many parameters no type is kept, but their count is") {
-    const std::string most(4 * AcceptedParse::kDescribedMax, 'x');
-    CHECK(AcceptedParse::of(most, false).described());
-    CHECK(AcceptedParse::of(most, false).types == most);
-    const AcceptedParse more = AcceptedParse::of(most + "abcd", false);
-    CHECK_FALSE(more.described());
-    CHECK(more.types.empty());
-    CHECK(more.parameter_count == AcceptedParse::kDescribedMax + 1);
+TEST_CASE("known parses: long lists of types make room for themselves") {
+    KnownParses known;
+    const std::string types(std::size_t{4} * 1000, 'x');
+    const std::size_t fits = KnownParses::kGenerationBytesMax / types.size();
+    known.add(0, {types, false});
+    CHECK(known.find(0)->parameter_count() == 1000);
+    for (KnownParses::Digest parse = 1; parse <= 3 * fits; ++parse)
+        known.add(parse, {types, false});
+    CHECK_FALSE(known.has(0));
+    CHECK(known.has(3 * fits));
 }
 
 TEST_CASE("known parses: never more than two generations, and what is confirmed again stays") {

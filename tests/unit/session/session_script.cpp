@@ -13,9 +13,10 @@ namespace pgb::test {
 
 namespace {
 
-constexpr std::array<std::string_view, 12> kDecisionWords{
-    "ask_permit", "ask_backend",   "ask_pin",      "leave_queue",    "end_lease", "keep_backend",
-    "unpin",      "close_backend", "drop_backend", "orphan_backend", "cancel",    "close_frontend"};
+constexpr std::array<std::string_view, 13> kDecisionWords{
+    "ask_permit",     "ask_backend",  "ask_pin",       "ask_workload",  "leave_queue",
+    "end_lease",      "keep_backend", "unpin",         "close_backend", "drop_backend",
+    "orphan_backend", "cancel",       "close_frontend"};
 
 bool is_text(const std::string& word) { return !word.empty() && word[0] == '"'; }
 std::string text_of(const std::string& word) { return word.substr(1, word.size() - 2); }
@@ -284,6 +285,11 @@ void SessionScript::event(const std::vector<std::string>& words) {
         session_.on_tick(turn(), blocked_, out_);
     } else if (what == "drain") {
         session_.on_drain(turn(), out_);
+    } else if (what == "watch") {
+        session_.watch(true);
+        watches_ = true;
+    } else if (what == "workload") {
+        session_.on_workload(argument == "same");
     } else if (what == "busy" || what == "quiet") {
         contended_ = what == "busy";
     } else if (what == "blocked") {
@@ -303,7 +309,10 @@ std::string SessionScript::collect() {
     if (!to_backend.empty()) add("b" + words_of(to_backend, backend_word));
     if (!to_frontend.empty()) add("f" + words_of(to_frontend, frontend_word));
     for (const Decision decision : out_.decisions()) {
-        add(std::string(kDecisionWords[static_cast<std::size_t>(decision)]));
+        std::string word(kDecisionWords[static_cast<std::size_t>(decision)]);
+        const bool asks = decision == Decision::ask_permit || decision == Decision::ask_workload;
+        if (asks && watches_) word += "(" + std::string(out_.subject().text) + ")";
+        add(word);
     }
     kept_.clear();
     return found;

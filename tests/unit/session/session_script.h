@@ -37,6 +37,7 @@ private:
     Instant now_{std::chrono::seconds(1)};
     bool contended_ = false;
     bool blocked_ = false;
+    bool watches_ = false;
 };
 
 /// Cuts a line into words; what stands in double quotes is one word, quotes included.

@@ -28,7 +28,7 @@ TEST_CASE("statement registry: equal keys are one statement, and any difference 
 TEST_CASE("statement registry: what was said of an untried statement is part of it") {
     StatementRegistry registry;
     const auto accept = [](std::string_view types) {
-        return std::make_shared<const AcceptedParse>(AcceptedParse::of(types, false));
+        return std::make_shared<const AcceptedParse>(AcceptedParse{std::string(types), false});
     };
     StatementKey key{.text = "x", .types = {}, .settings = 0, .rows = kUntriedRows};
     key.accepted = accept("abcd");

@@ -1,0 +1,134 @@
+#include "proxy/gate/shadow_lane.h"
+
+#include <algorithm>
+
+namespace pgb {
+
+void ShadowLane::restart(LaneBudget budget) {
+    clear();
+    budget_ = budget;
+    stats_ = {};
+}
+
+void ShadowLane::clear() {
+    while (!queue_.empty()) queue_.pop_front();
+    while (!ended_.empty()) ended_.pop_front();
+    while (!ends_.empty()) ends_.pop();
+    free_ = nullptr;
+    for (Transaction& transaction : transactions_) let_go(transaction);
+}
+
+ShadowLane::Transaction& ShadowLane::make(Instant now) {
+    if (free_ == nullptr) {
+        Transaction& added = transactions_.emplace_back();
+        added.place = static_cast<std::uint32_t>(transactions_.size() - 1);
+        free_ = &added;
+    }
+    Transaction& made = *free_;
+    free_ = made.next_free;
+    made.next_free = nullptr;
+    made.arrived = now;
+    made.is_running = false;
+    made.is_over = false;
+    return made;
+}
+
+// A ticket whose transaction has gone meanwhile finds another generation.
+void ShadowLane::let_go(Transaction& transaction) {
+    ++transaction.generation;
+    transaction.next_free = free_;
+    free_ = &transaction;
+}
+
+ShadowTicket ShadowLane::arrive(Instant now) {
+    stamp(now);
+    run_until(now, false);
+    ++stats_.arrived;
+    const bool runs = stats_.running < budget_.concurrency;
+    if (!runs && stats_.waiting >= budget_.queue) {
+        ++stats_.shed_arrivals[index_of(ShedReason::queue_full)];
+        return 0;
+    }
+    if (!runs && budget_.queue_wait <= Duration::zero()) {
+        ++stats_.shed_arrivals[index_of(ShedReason::queue_timeout)];
+        return 0;
+    }
+    Transaction& arrived = make(now);
+    if (runs) {
+        grant(arrived, now);
+    } else {
+        queue_.push_back(arrived);
+        stats_.peak_waiting = std::max(stats_.peak_waiting, ++stats_.waiting);
+    }
+    return (ShadowTicket{arrived.generation} << 32) | arrived.place;
+}
+
+void ShadowLane::end(ShadowTicket ticket) {
+    const auto place = static_cast<std::uint32_t>(ticket);
+    if (place >= transactions_.size()) return;
+    Transaction& transaction = transactions_[place];
+    if (transaction.generation != ticket >> 32) return;
+    ended_.push_back(transaction);
+}
+
+void ShadowLane::stamp(Instant now) {
+    while (!ended_.empty()) {
+        Transaction& transaction = ended_.pop_front();
+        transaction.is_over = true;
+        transaction.hold = now - transaction.arrived;
+        if (transaction.is_running) ends_.push(transaction, transaction.granted + transaction.hold);
+    }
+}
+
+void ShadowLane::dispatch(Instant now) {
+    stamp(now);
+    run_until(now, true);
+}
+
+// In order of time; at one instant what ends comes before whose wait is over.
+void ShadowLane::run_until(Instant now, bool waits_end_now) {
+    grant_waiting(now);
+    for (;;) {
+        const Instant end = ends_.first_due();
+        const Instant wait_end = first_wait_end();
+        if (end <= wait_end && end <= now) {
+            let_go(ends_.pop());
+            --stats_.running;
+            grant_waiting(end);
+        } else if (wait_end < now || (waits_end_now && wait_end == now)) {
+            Transaction& late = queue_.pop_front();
+            // A real end that was not told its time yet has nothing to end any more.
+            if (static_cast<ListHook<Ended>&>(late).is_linked()) ended_.remove(late);
+            let_go(late);
+            --stats_.waiting;
+            ++stats_.shed_arrivals[index_of(ShedReason::queue_timeout)];
+        } else {
+            return;
+        }
+    }
+}
+
+void ShadowLane::grant(Transaction& transaction, Instant at) {
+    transaction.granted = at;
+    transaction.is_running = true;
+    ++stats_.admitted;
+    stats_.peak_running = std::max(stats_.peak_running, ++stats_.running);
+    if (transaction.is_over) ends_.push(transaction, at + transaction.hold);
+}
+
+void ShadowLane::grant_waiting(Instant at) {
+    while (!queue_.empty() && stats_.running < budget_.concurrency) {
+        Transaction& oldest = queue_.pop_front();
+        --stats_.waiting;
+        ++stats_.admitted_after_wait;
+        grant(oldest, at);
+    }
+}
+
+Instant ShadowLane::first_wait_end() const {
+    return queue_.empty() ? Instant::never() : queue_.front().arrived + budget_.queue_wait;
+}
+
+Instant ShadowLane::next_deadline() const { return std::min(ends_.first_due(), first_wait_end()); }
+
+}  // namespace pgb
