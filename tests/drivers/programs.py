@@ -10,6 +10,8 @@ from typing import Callable
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = ROOT / "build/drivers"
+# What programs may do with a refusal; proved by those of the same drivers.
+RECIPES = ROOT / "deploy/clients"
 # Debian's: the drivers are its packages, which another Python of the machine does not see.
 PYTHON = "/usr/bin/python3"
 
@@ -116,13 +118,16 @@ LIBPQ_18 = {
 
 # ---- Go, without modules: Debian's packages are a GOPATH
 
-GO = {"GO111MODULE": "off", "GOPATH": "/usr/share/gocode", "GOFLAGS": ""}
+GO = {"GO111MODULE": "off", "GOPATH": f"/usr/share/gocode:{BUILD}/go-path", "GOFLAGS": ""}
 
 
 def go_built(name, file):
     sources, target = [HERE / "go/checks.go", HERE / f"go/{file}.go"], BUILD / name
-    if newer(target, *sources):
+    if newer(target, *sources, RECIPES / "go/retry.go"):
         return ""
+    package = BUILD / "go-path/src/retry"
+    package.mkdir(parents=True, exist_ok=True)
+    shutil.copy(RECIPES / "go/retry.go", package)
     command = ["go", "build", "-o", target, *sources]
     cache = {"GOCACHE": str(BUILD / "go-cache")}
     return here("go") or attempt(command, env={**os.environ, **GO, **cache})
@@ -140,13 +145,13 @@ JARS = [
 
 
 def java_built():
-    source, target = HERE / "java/WithJdbc.java", BUILD / "java"
+    sources, target = [HERE / "java/WithJdbc.java", RECIPES / "java/Retry.java"], BUILD / "java"
     missing = [jar for jar in JARS if not pathlib.Path(jar).exists()]
     if missing:
         return f"there is no {missing[0]}; scripts/setup --drivers"
-    if newer(target / "WithJdbc.class", source):
+    if newer(target / "WithJdbc.class", *sources):
         return ""
-    return here("javac") or attempt(["javac", "-cp", ":".join(JARS), "-d", target, source])
+    return here("javac") or attempt(["javac", "-cp", ":".join(JARS), "-d", target, *sources])
 
 
 # ---- Rust, from the sources that Debian packages

@@ -17,7 +17,9 @@ COLUMNS = (
     "copy",
     "cancel",
     "notify",
-    "refusal",
+    "refusal_autocommit",
+    "refusal_block",
+    "refusal_pipeline",
 )
 LINE = re.compile(r"^(ok|not ok|skip) ([\w.-]+)(?:: (.*))?$")
 
@@ -78,7 +80,8 @@ class Table:
 
     def _print_row(self, name, cells, seconds):
         if len(self._rows) == 1:
-            print(f"{'driver':<18}", *(f"{column:>8}" for column in COLUMNS), "    more  seconds")
+            heads = (f"{column.replace('refusal_', 'r.')[:8]:>8}" for column in COLUMNS)
+            print(f"{'driver':<18}", *heads, "    more  seconds")
         shown = [f"{cells.get(column, '-'):>8}" for column in COLUMNS]
         others = [cells[check] for check in cells if check not in COLUMNS]
         more = f"{others.count('ok')}/{len(others) - others.count('-')}"

@@ -250,18 +250,54 @@ static void large_object(void) {
     PQfinish(connection);
 }
 
-static void refusal(void) {
-    PGconn *holder = connect_as(tight()), *connection = connect_as(tight());
-    demand(says(holder, "begin", "BEGIN") && says(holder, "select 1", "1"));
-    demand(says(connection, "select 1", "40001"));
-    demand(is(PQexecParams(connection, "select 1", 0, NULL, NULL, NULL, NULL, 0), "40001"));
-    demand(says(connection, "begin", "BEGIN") && says(connection, "select 1", "40001"));
-    demand(says(connection, "select 1", "25P02") && says(connection, "commit", "ROLLBACK"));
-    demand(says(holder, "commit", "COMMIT"));
-    demand(adds(connection, "plan", "1", "26000"));
-    demand(says(connection, "select 1", "1") && PQstatus(connection) == CONNECTION_OK);
-    PQfinish(connection);
-    PQfinish(holder);
+typedef struct {
+    PGconn *holder, *connection;
+} Refused;
+
+// The holder has the only permit until the end.
+static Refused refused(void) {
+    Refused both = {connect_as(tight()), connect_as(tight())};
+    says(both.holder, "begin", "BEGIN");
+    says(both.holder, "select 1", "1");
+    return both;
+}
+
+// The connection is the same as before, and works.
+static int works_on(Refused both) {
+    const int same_process = PQbackendPID(both.connection);
+    const int good = says(both.holder, "commit", "COMMIT") &&
+                     says(both.connection, "select 1", "1") &&
+                     PQbackendPID(both.connection) == same_process &&
+                     PQstatus(both.connection) == CONNECTION_OK;
+    PQfinish(both.connection);
+    PQfinish(both.holder);
+    return good;
+}
+
+static void refusal_autocommit(void) {
+    Refused both = refused();
+    demand(says(both.connection, "select 1", "40001"));
+    demand(is(PQexecParams(both.connection, "select 1", 0, NULL, NULL, NULL, NULL, 0), "40001"));
+    demand(works_on(both));
+}
+
+static void refusal_block(void) {
+    Refused both = refused();
+    demand(says(both.connection, "begin", "BEGIN") && says(both.connection, "select 1", "40001"));
+    demand(PQtransactionStatus(both.connection) == PQTRANS_INERROR);
+    demand(says(both.connection, "select 1", "25P02") && says(both.connection, "commit", "ROLLBACK"));
+    demand(works_on(both));
+}
+
+static void refusal_pipeline(void) {
+    Refused both = refused();
+    PGconn* connection = both.connection;
+    demand(PQenterPipelineMode(connection));
+    demand(send(connection, "select 1") && send(connection, "select 2") && PQpipelineSync(connection));
+    demand(next_is(connection, "40001") && next_is(connection, "aborted"));
+    demand(is(PQgetResult(connection), "sync"));
+    demand(PQexitPipelineMode(connection));
+    demand(works_on(both));
 }
 
 int main(void) {
@@ -278,6 +314,8 @@ int main(void) {
     CHECK(cancel);
     CHECK(notify);
     CHECK(large_object);
-    CHECK(refusal);
+    CHECK(refusal_autocommit);
+    CHECK(refusal_block);
+    CHECK(refusal_pipeline);
     return 0;
 }

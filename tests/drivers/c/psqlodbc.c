@@ -167,13 +167,23 @@ static void cancel(void) {
     close_link(link);
 }
 
-static void refusal(void) {
-    // A login asks for settings, so both are there before the permit is taken.
+// A login asks for settings, so both are there before the permit is taken.
+static void refusal_autocommit(void) {
+    Link holder = open_link(tight()), link = open_link(tight());
+    by_hand(holder, 1);
+    demand(says(holder, "select 1", "1"));
+    for (int round = 0; round < 3; round++) demand(says(link, "select 1", "40001"));
+    demand(end(holder, SQL_COMMIT));
+    demand(says(link, "select 1", "1"));
+    close_link(link);
+    close_link(holder);
+}
+
+static void refusal_block(void) {
     Link holder = open_link(tight()), link = open_link(tight());
     by_hand(holder, 1);
     demand(says(holder, "select 1", "1"));
     for (int round = 0; round < 3; round++) {
-        demand(says(link, "select 1", "40001"));
         by_hand(link, 1);
         demand(says(link, "select 1", "40001"));
         demand(end(link, SQL_ROLLBACK));
@@ -194,6 +204,7 @@ int main(void) {
     CHECK(error);
     CHECK(copy);
     CHECK(cancel);
-    CHECK(refusal);
+    CHECK(refusal_autocommit);
+    CHECK(refusal_block);
     return 0;
 }

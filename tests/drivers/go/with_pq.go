@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/lib/pq"
+
+	"retry"
 )
 
 // A pool of one connection: when a check spoils it, the next statement of the check shows it.
@@ -157,25 +159,95 @@ func notify() {
 	must(listener.UnlistenAll())
 }
 
-func refusal() {
+// The body, three times, on a pool of one connection while somebody holds the only permit; then
+// that connection works.
+func refused(body func(pool *sql.DB)) {
 	holders, pool := open(tight), open(tight)
 	defer holders.Close()
 	defer pool.Close()
-	same(one(pool, "select 1"), "1")
+	// lib/pq does not say the process of its server; a name that the session has tells it apart.
+	_, err := pool.Exec("set application_name = '" + tight + "'; set work_mem = '7MB'")
+	must(err)
 	holder, err := holders.Begin()
 	must(err)
 	same(one(holder, "select 1"), "1")
 	for round := 0; round < 3; round++ {
+		body(pool)
+	}
+	must(holder.Rollback())
+	same(one(pool, "show work_mem"), "7MB")
+	same(pool.Stats().OpenConnections, 1)
+}
+
+func refusalAutocommit() {
+	refused(func(pool *sql.DB) {
 		fails("40001", attempt(pool, "select $1::int", 1))
 		fails("40001", attempt(pool, "select 1"))
+	})
+}
+
+func refusalBlock() {
+	refused(func(pool *sql.DB) {
 		block, err := pool.Begin()
 		must(err)
 		fails("40001", attempt(block, "select $1::int", 1))
+		fails("25P02", attempt(block, "select 1"))
 		must(block.Rollback())
-	}
-	must(holder.Rollback())
-	same(one(pool, "select $1::int", 1), "1")
-	same(pool.Stats().MaxLifetimeClosed, int64(0))
+	})
+}
+
+// A transaction that counts its calls, while somebody holds the only permit until the third.
+func recipe(body func(work func() error, calls *int)) {
+	holders, pool := open(tight), open(tight)
+	defer holders.Close()
+	defer pool.Close()
+	holder, err := holders.Begin()
+	must(err)
+	same(one(holder, "select 1"), "1")
+	defer holder.Rollback()
+	calls := 0
+	body(func() error {
+		if calls++; calls == 3 {
+			must(holder.Rollback())
+		}
+		block, err := pool.Begin()
+		must(err)
+		defer block.Rollback()
+		if err := attempt(block, "select 7"); err != nil {
+			return err
+		}
+		return block.Commit()
+	}, &calls)
+}
+
+func recipeSucceeds() {
+	recipe(func(work func() error, calls *int) {
+		must(retry.New(0.1, 10, 5).Run(context.Background(), work))
+		same(*calls, 3)
+	})
+}
+
+func recipeGivesUp() {
+	recipe(func(work func() error, calls *int) {
+		budget := retry.New(0.1, 1, 5)
+		fails("40001", budget.Run(context.Background(), work))
+		same(*calls, 2)
+		*calls = 0
+		fails("40001", budget.Run(context.Background(), work))
+		same(*calls, 1)
+	})
+}
+
+func recipeUnknown() {
+	pool := open("")
+	defer pool.Close()
+	calls := 0
+	fails("08007", retry.New(0.1, 10, 5).Run(context.Background(), func() error {
+		calls++
+		_, err := pool.Exec("select pg_terminate_backend(pg_backend_pid()), pg_sleep(30)")
+		return err
+	}))
+	same(calls, 1)
 }
 
 func main() {
@@ -188,5 +260,9 @@ func main() {
 	check("copy", bulk)
 	check("cancel", cancel)
 	check("notify", notify)
-	check("refusal", refusal)
+	check("refusal_autocommit", refusalAutocommit)
+	check("refusal_block", refusalBlock)
+	check("refusal_recipe_succeeds", recipeSucceeds)
+	check("refusal_recipe_gives_up", recipeGivesUp)
+	check("refusal_recipe_unknown", recipeUnknown)
 }

@@ -9,6 +9,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.sql.Statement;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.postgresql.PGConnection;
 
 /**
@@ -222,21 +223,58 @@ public class WithJdbc {
         }
     }
 
-    static void refusal(String options) throws Exception {
+    interface Work {
+        void on(Connection connection) throws Exception;
+    }
+
+    /** The work, three times, while somebody holds the only permit; then the connection works. */
+    static void refused(String options, Work work) throws Exception {
         try (Connection connection = connect(TIGHT, options);
              Connection holder = connect(TIGHT, AT_ONCE)) {
             holder.setAutoCommit(false);
             same(one(holder, "select 1"), "1");
             for (int round = 0; round < 3; round++) {
-                fails("40001", () -> one(connection, "select 1"));
-                connection.setAutoCommit(false);
-                fails("40001", () -> execute(connection, "insert into t values (77, 'refused')"));
-                connection.rollback();
-                connection.setAutoCommit(true);
+                work.on(connection);
             }
             holder.rollback();
             same(one(connection, "select count(*) from t where b = 'refused'"), "0");
         }
+    }
+
+    static void refusalAutocommit(Connection connection) throws Exception {
+        fails("40001", () -> one(connection, "select 1"));
+    }
+
+    static void refusalBlock(Connection connection) throws Exception {
+        connection.setAutoCommit(false);
+        fails("40001", () -> execute(connection, "insert into t values (77, 'refused')"));
+        fails("25P02", () -> one(connection, "select 1"));
+        connection.rollback();
+        connection.setAutoCommit(true);
+    }
+
+    /** A batch is sent ahead as a pipeline, in one block or with a Sync for each of its statements. */
+    static void refusalPipeline(Connection connection) throws Exception {
+        for (boolean each : new boolean[] {true, false}) {
+            connection.setAutoCommit(each);
+            try (PreparedStatement plan = connection.prepareStatement("insert into t values (?, 'refused')")) {
+                for (int number = 0; number < 50; number++) {
+                    plan.setInt(1, number);
+                    plan.addBatch();
+                }
+                fails("40001", plan::executeBatch);
+            }
+            if (!each) {
+                connection.rollback();
+            }
+        }
+        connection.setAutoCommit(true);
+    }
+
+    static void refusal(String options) throws Exception {
+        refused(options, WithJdbc::refusalAutocommit);
+        refused(options, WithJdbc::refusalBlock);
+        refused(options, WithJdbc::refusalPipeline);
     }
 
     static void refusalHikari() throws Exception {
@@ -267,6 +305,57 @@ public class WithJdbc {
         }
     }
 
+    interface Recipe {
+        void on(Retry.Transaction<String> work, AtomicInteger calls) throws Exception;
+    }
+
+    /** A transaction on a HikariCP of one that counts its calls; the permit is free with the third. */
+    static void recipe(Recipe body) throws Exception {
+        HikariConfig config = new HikariConfig();
+        config.setJdbcUrl(place(TIGHT, AT_ONCE));
+        config.setMaximumPoolSize(1);
+        try (HikariDataSource pool = new HikariDataSource(config); Connection holder = connect(TIGHT, AT_ONCE)) {
+            holder.setAutoCommit(false);
+            same(one(holder, "select 1"), "1");
+            AtomicInteger calls = new AtomicInteger();
+            body.on(() -> {
+                if (calls.incrementAndGet() == 3) {
+                    holder.rollback();
+                }
+                try (Connection connection = pool.getConnection()) {
+                    connection.setAutoCommit(false);
+                    String value = one(connection, "select 7");
+                    connection.commit();
+                    return value;
+                }
+            }, calls);
+        }
+    }
+
+    static void recipeSucceeds(Retry.Transaction<String> work, AtomicInteger calls) throws Exception {
+        same(new Retry(0.1, 10, 5).run(work), "7");
+        same(calls.get(), 3);
+    }
+
+    static void recipeGivesUp(Retry.Transaction<String> work, AtomicInteger calls) throws Exception {
+        Retry retry = new Retry(0.1, 1, 5);
+        fails("40001", () -> retry.run(work));
+        same(calls.getAndSet(0), 2);
+        fails("40001", () -> retry.run(work));
+        same(calls.get(), 1);
+    }
+
+    static void recipeUnknown() throws Exception {
+        AtomicInteger calls = new AtomicInteger();
+        try (Connection connection = connect()) {
+            fails("08007", () -> new Retry(0.1, 10, 5).run(() -> {
+                calls.incrementAndGet();
+                return one(connection, "select pg_terminate_backend(pg_backend_pid()), pg_sleep(30)");
+            }));
+        }
+        same(calls.get(), 1);
+    }
+
     public static void main(String[] words) {
         check("login", WithJdbc::login);
         check("simple", WithJdbc::simple);
@@ -292,11 +381,16 @@ public class WithJdbc {
         check("cursor", WithJdbc::cursor);
         check("cancel", WithJdbc::cancel);
         check("notify", WithJdbc::notifications);
-        check("refusal", () -> refusal(AT_ONCE));
+        check("refusal_autocommit", () -> refused(AT_ONCE, WithJdbc::refusalAutocommit));
+        check("refusal_block", () -> refused(AT_ONCE, WithJdbc::refusalBlock));
+        check("refusal_pipeline", () -> refused(AT_ONCE, WithJdbc::refusalPipeline));
         check("refusal_in_text", () -> refusal(AT_ONCE + "&preferQueryMode=simple"));
         check("refusal_extended_for_prepared",
             () -> refusal(AT_ONCE + "&preferQueryMode=extendedForPrepared"));
         check("refusal_name_by_set", () -> refusal(""));
+        check("refusal_recipe_succeeds", () -> recipe(WithJdbc::recipeSucceeds));
+        check("refusal_recipe_gives_up", () -> recipe(WithJdbc::recipeGivesUp));
+        check("refusal_recipe_unknown", WithJdbc::recipeUnknown);
         check("refusal_hikari", WithJdbc::refusalHikari);
     }
 }

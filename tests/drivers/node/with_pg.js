@@ -8,6 +8,7 @@ const { from: copyFrom, to: copyTo } = require('pg-copy-streams');
 const { pipeline } = require('node:stream/promises');
 const { Readable, Writable } = require('node:stream');
 const { place, tight, checkAll, fails, within } = require('./checks.js');
+const { Retry } = require('../../../deploy/clients/node/retry.js');
 
 async function connected(use, options = {}) {
   const client = new Client({ ...place, ...options });
@@ -154,10 +155,17 @@ async function holding(use) {
   }, { application_name: tight });
 }
 
-async function refusal() {
+async function refusal_autocommit() {
   await holding((release) => connected(async (client) => {
     const refused = await fails('40001', client.query('select $1::int', [1]));
     ok(refused.hint.includes('reason=queue_timeout'));
+    await release();
+    same(await one(client, 'select 1'), [1]);
+  }, { application_name: tight }));
+}
+
+async function refusal_block() {
+  await holding((release) => connected(async (client) => {
     await client.query('begin');
     await fails('40001', client.query('select 1'));
     await fails('25P02', client.query('select 1'));
@@ -193,15 +201,75 @@ async function refusal_pool() {
   await pool.end();
 }
 
-async function refusal_unawaited() {
+// The pool's own query() throws a connection away that has had any error.
+async function refusal_pool_query() {
+  const pool = new Pool({ ...place, application_name: tight, max: 1 });
+  const process = async () => Number((await pool.query({ text: 'select 1', rowMode: 'array' })).rows[0][0]);
+  await holding(async (release) => {
+    let connects = 0;
+    pool.on('connect', () => { connects++; });
+    for (let n = 0; n < 3; n++) await fails('40001', process());
+    await release();
+    same(await process(), 1);
+    same(connects, 4);
+  });
+  await pool.end();
+}
+
+async function refusal_pipeline() {
   await holding((release) => connected(async (client) => {
     const all = ['begin', "insert into t values (77, 'refused')", 'commit'].map((text) =>
       client.query(text).catch((failure) => failure.code));
     same((await Promise.all(all)).map((answer) => answer.command ?? answer), ['BEGIN', '40001', 'ROLLBACK']);
     await release();
     same(await one(client, "select count(*)::int from t where b = 'refused'"), [0]);
+  }, { application_name: tight, pipeline: true }));
+}
+
+// A transaction that counts its calls, while somebody holds the only permit until the third.
+async function recipe(use) {
+  await holding((release) => connected(async (client) => {
+    const made = { calls: 0 };
+    await use(async () => {
+      made.calls++;
+      if (made.calls === 3) await release();
+      await client.query('begin');
+      try {
+        return await one(client, 'select 7');
+      } finally {
+        await client.query('commit');
+      }
+    }, made);
   }, { application_name: tight }));
 }
 
+async function refusal_recipe_succeeds() {
+  await recipe(async (work, made) => {
+    same(await new Retry().run(work), [7]);
+    same(made.calls, 3);
+  });
+}
+
+async function refusal_recipe_gives_up() {
+  await recipe(async (work, made) => {
+    const retry = new Retry({ burst: 1 });
+    await fails('40001', retry.run(work));
+    same(made.calls, 2);
+    made.calls = 0;
+    await fails('40001', retry.run(work));
+    same(made.calls, 1);
+  });
+}
+
+async function refusal_recipe_unknown() {
+  let calls = 0;
+  await connected((client) => fails('08007', new Retry().run(() => {
+    calls++;
+    return client.query('select pg_terminate_backend(pg_backend_pid()), pg_sleep(30)');
+  })));
+  same(calls, 1);
+}
+
 checkAll(login, simple, prepared, commit, rollback, error, copy, cursor, unawaited, cancel, notify,
-  refusal, refusal_pool, refusal_unawaited);
+  refusal_autocommit, refusal_block, refusal_pipeline, refusal_pool, refusal_pool_query,
+  refusal_recipe_succeeds, refusal_recipe_gives_up, refusal_recipe_unknown);

@@ -168,16 +168,36 @@ async function holding(use) {
 }
 
 // The pool has one connection: when a refusal poisoned or leaked it, the last statement would hang.
-async function refusal() {
+async function refused(body) {
   await holding((release) => connected(async (sql) => {
-    for (let n = 0; n < 3; n++) {
-      await fails('40001', sql`select ${1}::int`);
-      await fails('40001', sql.begin((inner) => inner`select ${1}::int`));
-    }
+    for (let n = 0; n < 3; n++) await body(sql);
     await release();
     same((await within(sql`select 1 as a`, 'after the refusal'))[0].a, 1);
   }, { ...named(tight), fetch_types: false }));
 }
 
+async function refusal_autocommit() {
+  await refused((sql) => fails('40001', sql`select ${1}::int`));
+}
+
+async function refusal_block() {
+  await refused((sql) => fails('40001', sql.begin((inner) => inner`select ${1}::int`)));
+}
+
+// What is not awaited goes in one pipeline, inside a block and outside of it.
+async function refusal_pipeline() {
+  await refused(async (sql) => {
+    const codes = await Promise.all([1, 2, 3].map((n) => sql`select ${n}::int`.catch((e) => e.code)));
+    same(codes, ['40001', '40001', '40001']);
+    await fails('40001', sql.begin((inner) => [
+      inner`insert into t values (77, 'refused')`,
+      inner`insert into t values (77, 'refused')`,
+    ]));
+  });
+  await connected(async (sql) => {
+    same((await sql`select count(*)::int as n from t where b = 'refused'`)[0].n, 0);
+  });
+}
+
 checkAll(login, simple, prepared, commit, rollback, error, copy, cursor, unawaited, cancel, notify,
-  reserve, refusal);
+  reserve, refusal_autocommit, refusal_block, refusal_pipeline);

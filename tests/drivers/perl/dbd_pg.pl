@@ -123,14 +123,31 @@ check(notify => sub {
     }
     same($note->[2], 'word');
 });
-check(refusal => sub {
+# The body, three times, while somebody holds the only permit; then the connection works.
+sub refused {
+    my $body = shift;
     my ($holder, $dbh) = (connect_as($tight), connect_as($tight));
+    my $process = $dbh->{pg_pid};
     $holder->begin_work;
     one($holder, 'select 1');
-    fails('40001', $dbh, sub { one($dbh, 'select ?::int', 1) }) for 1 .. 3;
-    $dbh->begin_work;
-    fails('40001', $dbh, sub { $dbh->do('select 1') });
-    $dbh->rollback;
+    $body->($dbh) for 1 .. 3;
     $holder->rollback;
     same(one($dbh, 'select ?::int', 1), 1);
+    same($dbh->{pg_pid}, $process);
+}
+
+check(refusal_autocommit => sub {
+    refused(sub {
+        my $dbh = shift;
+        fails('40001', $dbh, sub { one($dbh, 'select ?::int', 1) });
+    });
+});
+check(refusal_block => sub {
+    refused(sub {
+        my $dbh = shift;
+        $dbh->begin_work;
+        fails('40001', $dbh, sub { $dbh->do('select 1') });
+        fails('25P02', $dbh, sub { $dbh->do('select 1') });
+        $dbh->rollback;
+    });
 });

@@ -117,15 +117,29 @@ check('notify', function () {
     connect()->exec("notify php, 'word'");
     same($listener->pgsqlGetNotify(PDO::FETCH_ASSOC, 5000)['payload'], 'word');
 });
-check('refusal', function () use ($tight) {
+// The body, three times, while somebody holds the only permit; then the connection works.
+function refused(callable $body): void {
+    global $tight;
     $holder = connect($tight);
     $holder->beginTransaction();
     $holder->query('select 1');
     $pdo = connect($tight);
-    fails('40001', fn() => one($pdo, 'select cast(? as int)', [1]));
-    $pdo->beginTransaction();
-    fails('40001', fn() => $pdo->query('select 1'));
-    $pdo->rollBack();
+    $process = $pdo->pgsqlGetPid();
+    for ($round = 0; $round < 3; $round++) {
+        $body($pdo);
+    }
     $holder->rollBack();
     same((int) one($pdo, 'select cast(? as int)', [1]), 1);
-});
+    same($pdo->pgsqlGetPid(), $process);
+}
+
+check('refusal_autocommit', fn() => refused(function (PDO $pdo) {
+    fails('40001', fn() => one($pdo, 'select cast(? as int)', [1]));
+    fails('40001', fn() => $pdo->query('select 1'));
+}));
+check('refusal_block', fn() => refused(function (PDO $pdo) {
+    $pdo->beginTransaction();
+    fails('40001', fn() => $pdo->query('select 1'));
+    fails('25P02', fn() => $pdo->query('select 1'));
+    $pdo->rollBack();
+}));

@@ -146,20 +146,47 @@ async def types():
     await connection.close()
 
 
-async def refusal():
-    holder, connection = await connect(application_name=TIGHT), await connect(
-        application_name=TIGHT
-    )
+async def refused(body):
+    """`body(connection)` while somebody holds the only permit; then the connection works."""
+    holder = await connect(application_name=TIGHT)
+    connection = await connect(application_name=TIGHT)
     async with holder.transaction():
         await holder.execute("select 1")
         for _ in range(3):
-            await fails("40001", connection.fetchval("select $1::int", 1))
-            async with connection.transaction():
-                await fails("40001", connection.fetchval("select $1::int", 1))
-                await fails("25P02", connection.fetchval("select $1::int", 1))
+            await body(connection)
     same(await connection.fetchval("select $1::int", 1), 1)
     await connection.close()
     await holder.close()
+
+
+async def refusal_autocommit():
+    async def body(connection):
+        told = await fails("40001", connection.fetchval("select $1::int", 1))
+        assert isinstance(told, asyncpg.SerializationError) and "reason=" in told.hint
+
+    await refused(body)
+
+
+async def refusal_block():
+    async def body(connection):
+        async with connection.transaction():
+            await fails("40001", connection.fetchval("select $1::int", 1))
+            await fails("25P02", connection.fetchval("select $1::int", 1))
+
+    await refused(body)
+
+
+async def refusal_pipeline():
+    """Many Binds and Executes before one Sync."""
+
+    async def body(connection):
+        rows = [(number, "refused") for number in range(50)]
+        await fails("40001", connection.executemany("insert into t values ($1, $2)", rows))
+
+    await refused(body)
+    connection = await connect()
+    same(await connection.fetchval("select count(*) from t where b = 'refused'"), 0)
+    await connection.close()
 
 
 async def refusal_pool():
@@ -200,7 +227,9 @@ async def main():
         cancel,
         notify,
         types,
-        refusal,
+        refusal_autocommit,
+        refusal_block,
+        refusal_pipeline,
         refusal_pool,
     ):
         await check_async(body.__name__, body)

@@ -27,7 +27,7 @@ settings.configure(
 )
 django.setup()
 
-from django.db import connection, connections, models, transaction  # noqa: E402
+from django.db import connection, connections, models, transaction, utils  # noqa: E402
 
 
 class Row(models.Model):
@@ -99,7 +99,19 @@ def cancel():
     same(value("default", "select 1"), 1)
 
 
-def refusal():
+def refusal_autocommit():
+    same(value("tight", "select 1"), 1)
+    process = connections["tight"].connection.info.backend_pid
+    with transaction.atomic(using="holder"):
+        value("holder", "select 1")
+        for _ in range(3):
+            refused = fails("40001", lambda: value("tight", "select 1"))
+            assert isinstance(refused, utils.OperationalError)
+    same(value("tight", "select 1"), 1)
+    same(connections["tight"].connection.info.backend_pid, process)
+
+
+def refusal_block():
     same(value("tight", "select 1"), 1)
     process = connections["tight"].connection.info.backend_pid
 
@@ -115,6 +127,8 @@ def refusal():
     same(connections["tight"].connection.info.backend_pid, process)
 
 
-for body in (login, simple, prepared, commit, rollback, error, copy, cancel, refusal):
+for body in (login, simple, prepared, commit, rollback, error, copy, cancel):
+    check(body.__name__, body)
+for body in (refusal_autocommit, refusal_block):
     check(body.__name__, body)
 connections.close_all()

@@ -188,7 +188,8 @@ def dump():
     psql("drop schema dumped cascade;", user="postgres")
 
 
-def refusal():
+def held():
+    """A psql that holds the only permit; `communicate` with a rollback ends it."""
     holder = subprocess.Popen(
         ["psql", "-XAtq", "-h", HOST, "-p", str(PORT), "-U", USER, DATABASE],
         env={**os.environ, "PGAPPNAME": TIGHT},
@@ -199,18 +200,40 @@ def refusal():
     holder.stdin.write("begin;\nselect 1;\n")
     holder.stdin.flush()
     same(holder.stdout.readline(), "1\n")
-    out, err = run(
-        "psql",
-        "-XAtq",
-        "--set=VERBOSITY=verbose",
-        name=TIGHT,
-        fine=False,
-        text="begin;\nselect 1;\nselect 2;\nrollback;\n\\! true\n\\echo :SQLSTATE\n",
-    )
-    assert "40001" in err and "25P02" in err and "reason=queue_timeout" in err, err
-    same(out, "00000\n")
+    return holder
+
+
+def refused(text):
+    """What psql prints for a script whose statements are refused, both ways."""
+    verbose = ("psql", "-XAtq", "--set=VERBOSITY=verbose")
+    return run(*verbose, name=TIGHT, fine=False, text=text)
+
+
+def refusal_autocommit():
+    holder = held()
+    out, err = refused("select 1;\n\\echo :SQLSTATE\nselect 1;\n\\echo :SQLSTATE\n")
+    assert "reason=queue_timeout" in err, err
+    same(out, "40001\n40001\n")
     holder.communicate("rollback;\n", timeout=10)
     same(psql("select 9;", name=TIGHT), "9\n")
+
+
+def refusal_block():
+    holder = held()
+    out, err = refused("begin;\nselect 1;\nselect 2;\nrollback;\n\\echo :SQLSTATE\n")
+    assert "40001" in err and "25P02" in err, err
+    same(out, "00000\n")
+    holder.communicate("rollback;\n", timeout=10)
+
+
+def refusal_pipeline():
+    """Several statements in one text are refused as a whole."""
+    holder = held()
+    insert = "insert into t values (77, 'refused psql')"
+    out, err = refused(f"{insert}\\; {insert};\n\\echo :SQLSTATE\n")
+    same((out, err.count("40001")), ("40001\n", 1))
+    holder.communicate("rollback;\n", timeout=10)
+    same(psql("select count(*) from t where b = 'refused psql';"), "0\n")
 
 
 for body in (
@@ -228,6 +251,8 @@ for body in (
     notify,
     pgbench,
     dump,
-    refusal,
+    refusal_autocommit,
+    refusal_block,
+    refusal_pipeline,
 ):
     check(body.__name__, body)

@@ -1,10 +1,15 @@
 """psycopg 3: extended protocol, statements prepared by themselves, pipeline mode, COPY, its pool."""
 
+import pathlib
+import sys
 import threading
 
 import psycopg
 import psycopg_pool
 from checks import DATABASE, HOST, PORT, TIGHT, USER, check, fails, same
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "deploy/clients/python"))
+from retry import Retry  # noqa: E402
 
 WHERE = {"host": HOST, "port": PORT, "dbname": DATABASE, "user": USER}
 
@@ -142,7 +147,19 @@ def notify():
         same(heard, ["0", "1", "2"])
 
 
-def refusal():
+def refusal_autocommit():
+    with connect(application_name=TIGHT) as holder:
+        holder.execute("select 1")
+        with connect(application_name=TIGHT, autocommit=True) as connection:
+            for _ in range(3):
+                refused = fails("40001", lambda: one(connection, "select %s::int", [1]))
+                assert isinstance(refused, psycopg.errors.SerializationFailure)
+            holder.rollback()
+            same(one(connection, "select %s::int", [1]), (1,))
+
+
+def refusal_block():
+    """A pool of one connection, in whose blocks BEGIN goes ahead of the first statement."""
     with connect(application_name=TIGHT) as holder, psycopg_pool.ConnectionPool(
         min_size=1, max_size=1, kwargs={**WHERE, "application_name": TIGHT}
     ) as pool:
@@ -155,14 +172,13 @@ def refusal():
 
         processes = set()
         for _ in range(3):
-            refused = fails("40001", work)
-            assert isinstance(refused, psycopg.errors.SerializationFailure)
+            fails("40001", work)
         holder.rollback()
         work()
         same(len(processes), 1)
 
 
-def refusal_in_pipeline():
+def refusal_pipeline():
     with connect(application_name=TIGHT) as holder:
         holder.execute("select 1")
         with connect(application_name=TIGHT) as connection:
@@ -178,6 +194,54 @@ def refusal_in_pipeline():
             same(one(connection, "select count(*) from t where b = 'refused'"), (0,))
 
 
+def recipe(body):
+    """`body(holder, work, calls)`: `work` is a transaction that notes each of its calls."""
+    with connect(application_name=TIGHT) as holder, connect(application_name=TIGHT) as connection:
+        holder.execute("select 1")
+        calls = []
+
+        def work():
+            calls.append(1)
+            if len(calls) == 3:
+                holder.rollback()
+            with connection.transaction():
+                return one(connection, "select 7")
+
+        body(work, calls)
+
+
+def refusal_recipe_succeeds():
+    def body(work, calls):
+        same(Retry().run(work), (7,))
+        same(len(calls), 3)
+
+    recipe(body)
+
+
+def refusal_recipe_gives_up():
+    def body(work, calls):
+        retry = Retry(burst=1)
+        fails("40001", lambda: retry.run(work))
+        same(len(calls), 2)
+        calls.clear()
+        fails("40001", lambda: retry.run(work))
+        same(len(calls), 1)
+
+    recipe(body)
+
+
+def refusal_recipe_unknown():
+    calls = []
+    with connect(autocommit=True) as connection:
+
+        def work():
+            calls.append(1)
+            one(connection, "select pg_terminate_backend(pg_backend_pid()), pg_sleep(30)")
+
+        fails("08007", lambda: Retry().run(work))
+    same(len(calls), 1)
+
+
 for body in (
     login,
     simple,
@@ -190,7 +254,11 @@ for body in (
     cursors,
     cancel,
     notify,
-    refusal,
-    refusal_in_pipeline,
+    refusal_autocommit,
+    refusal_block,
+    refusal_pipeline,
+    refusal_recipe_succeeds,
+    refusal_recipe_gives_up,
+    refusal_recipe_unknown,
 ):
     check(body.__name__, body)

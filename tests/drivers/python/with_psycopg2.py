@@ -148,7 +148,20 @@ def notify():
     speaker.close()
 
 
-def refusal():
+def refusal_autocommit():
+    holder, connection = connect(application_name=TIGHT), connect(application_name=TIGHT)
+    rows(holder, "select 1")
+    connection.autocommit = True
+    for _ in range(3):
+        refused = fails("40001", lambda: rows(connection, "select 1"))
+        assert isinstance(refused, psycopg2.OperationalError)
+    holder.close()
+    same(rows(connection, "select 1"), [(1,)])
+    connection.close()
+
+
+def refusal_block():
+    """The driver sends BEGIN with the first statement; the pool rolls back by itself."""
     holder = connect(application_name=TIGHT)
     rows(holder, "select 1")
     pool = psycopg2.pool.SimpleConnectionPool(1, 1, **WHERE, application_name=TIGHT)
@@ -178,6 +191,7 @@ for body in (
     cursors,
     cancel,
     notify,
-    refusal,
+    refusal_autocommit,
+    refusal_block,
 ):
     check(body.__name__, body)

@@ -98,7 +98,7 @@ def cancel():
         same(connection.scalar(sa.text("select 1")), 1)
 
 
-def refusal():
+def refusal_block():
     holder = engine(TIGHT).connect()
     holder.execute(sa.text("select 1"))
     places = engine(TIGHT, pool_size=1, max_overflow=0)
@@ -121,6 +121,23 @@ def refusal():
     holder.close()
     same(work(), 1)
     same(len(processes), 1)
+
+
+def refusal_autocommit():
+    places = engine(TIGHT, pool_size=1, max_overflow=0, isolation_level="AUTOCOMMIT")
+
+    def work():
+        with places.connect() as connection:
+            return connection.scalar(sa.text("select 1"))
+
+    same(work(), 1)
+    holder = engine(TIGHT).connect()
+    holder.execute(sa.text("select 1"))
+    for _ in range(3):
+        refused = fails("40001", work)
+        assert isinstance(refused, sa.exc.OperationalError) and not refused.connection_invalidated
+    holder.close()
+    same(work(), 1)
 
 
 def asynchronous(name=""):
@@ -172,6 +189,8 @@ async def main():
     await check_async("refusal_asyncpg", refusal_asyncpg)
 
 
-for body in (login, simple, prepared, commit, rollback, error, copy, cancel, refusal):
+for body in (login, simple, prepared, commit, rollback, error, copy, cancel):
+    check(body.__name__, body)
+for body in (refusal_autocommit, refusal_block):
     check(body.__name__, body)
 asyncio.run(main())

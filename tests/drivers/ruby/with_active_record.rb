@@ -74,17 +74,38 @@ check("reset") do
   same Row.find(1).id, 1
 end
 
+def process = Row.connection.raw_connection.backend_pid
+
+# Whoever says it: after a serialization failure in a block this version takes a new connection.
+check("serialization") do
+  connect_as("serialization")
+  before = process
+  fails("40001") { Row.transaction { value("do $$ begin raise serialization_failure; end $$") } }
+  same process == before, false
+  same value("select 1"), 1
+end
+
 # The holder is ruby-pg itself, as the pool has one place.
-check("refusal") do
+def refused(is_kept: true)
   holder = PG.connect(host: HOST, port: PORT, dbname: DATABASE, user: USER, application_name: TIGHT)
   connect_as(TIGHT)
   same Row.find(1).id, 1
   holder.exec("begin; select 1")
-  3.times { fails("40001") { Row.transaction { Row.find(1) } } }
-  fails("40001") { Row.create!(id: 5) }
+  before = process
+  3.times { yield }
   holder.exec("rollback")
   same Row.find(1).id, 1
   same Row.exists?(5), false
+  same process == before, is_kept
   holder.close
+end
+
+check("refusal_autocommit") { refused { fails("40001") { Row.find(1) } } }
+
+check("refusal_block") do
+  refused(is_kept: false) do
+    fails("40001") { Row.transaction { Row.find(1) } }
+    fails("40001") { Row.create!(id: 5) }
+  end
 end
 ActiveRecord::Base.connection_handler.clear_all_connections!

@@ -103,15 +103,39 @@ check("notify") do
   end
 end
 
-check("refusal") do
+# The block, on a connection, while somebody holds the only permit; then the connection works.
+def refused
   connect(TIGHT) do |holder|
     connect(TIGHT) do |c|
+      process = c.backend_pid
       holder.exec("begin; select 1")
-      fails("40001") { one(c, "select $1::int", [1]) }
-      fails("40001") { c.transaction { c.exec("select 1") } }
-      same c.transaction_status, PG::PQTRANS_IDLE
+      3.times { yield c }
       holder.exec("rollback")
       same one(c, "select 1"), "1"
+      same c.backend_pid, process
     end
+  end
+end
+
+check("refusal_autocommit") { refused { |c| fails("40001") { one(c, "select $1::int", [1]) } } }
+
+check("refusal_block") do
+  refused do |c|
+    fails("40001") { c.transaction { c.exec("select 1") } }
+    same c.transaction_status, PG::PQTRANS_IDLE
+  end
+end
+
+check("refusal_pipeline") do
+  refused do |c|
+    c.enter_pipeline_mode
+    2.times { |n| c.send_query_params("select $1::int", [n]) }
+    c.pipeline_sync
+    fails("40001") { c.get_result.check }
+    same c.get_result, nil
+    same c.get_result.result_status, PG::PGRES_PIPELINE_ABORTED
+    same c.get_result, nil
+    same c.get_result.result_status, PG::PGRES_PIPELINE_SYNC
+    c.exit_pipeline_mode
   end
 end

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use futures_util::{future, pin_mut, stream, SinkExt, StreamExt, TryStreamExt};
 use std::{env, time::Duration};
 use tokio::time::timeout;
-use tokio_postgres::{AsyncMessage, Client, Error, NoTls, SimpleQueryMessage};
+use tokio_postgres::{AsyncMessage, Client, Error, NoTls, SimpleQueryMessage, Statement};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -171,24 +171,53 @@ async fn notify() -> Outcome {
     same(timeout(Duration::from_secs(5), heard.recv()).await?, Some("word".into()))
 }
 
-async fn refusal() -> Outcome {
+// The holder has the only permit; the client has prepared its statement before.
+async fn held() -> Result<(Client, Client, Statement), Error> {
     let tight = variable("DRIVER_TIGHT");
-    let (holder, mut client) = (connect(&tight).await?, connect(&tight).await?);
+    let (holder, client) = (connect(&tight).await?, connect(&tight).await?);
     let plan = client.prepare("select $1::int4").await?;
     holder.batch_execute("begin; select 1").await?;
-    for _ in 0..3 {
-        fails("40001", client.query_one(&plan, &[&1i32]).await)?;
-        let block = client.transaction().await?;
-        fails("40001", block.query_one(&plan, &[&1i32]).await)?;
-        drop(block);
-        fails("40001", client.simple_query("select 1").await)?;
-    }
+    Ok((holder, client, plan))
+}
+
+async fn works_on(holder: Client, client: Client, plan: Statement) -> Outcome {
     holder.batch_execute("rollback").await?;
     same(client.query_one(&plan, &[&1i32]).await?.get::<_, i32>(0), 1)
 }
 
+async fn refusal_autocommit() -> Outcome {
+    let (holder, client, plan) = held().await?;
+    for _ in 0..3 {
+        fails("40001", client.query_one(&plan, &[&1i32]).await)?;
+        fails("40001", client.simple_query("select 1").await)?;
+    }
+    works_on(holder, client, plan).await
+}
+
+async fn refusal_block() -> Outcome {
+    let (holder, mut client, plan) = held().await?;
+    for _ in 0..3 {
+        let block = client.transaction().await?;
+        fails("40001", block.query_one(&plan, &[&1i32]).await)?;
+        drop(block);
+    }
+    works_on(holder, client, plan).await
+}
+
+async fn refusal_pipeline() -> Outcome {
+    let (holder, client, plan) = held().await?;
+    let rows = future::join_all((0..20i32).map(|number| {
+        let (client, plan) = (&client, &plan);
+        async move { client.query_one(plan, &[&number]).await }
+    }));
+    for row in rows.await {
+        fails("40001", row)?;
+    }
+    works_on(holder, client, plan).await
+}
+
 async fn check<F: std::future::Future<Output = Outcome>>(name: &str, body: F) {
-    if name == "refusal" && variable("DRIVER_TIGHT").is_empty() {
+    if name.starts_with("refusal") && variable("DRIVER_TIGHT").is_empty() {
         println!("skip {}", name);
         return;
     }
@@ -210,7 +239,9 @@ async fn check_all() {
     check("portal", portal()).await;
     check("cancel", cancel()).await;
     check("notify", notify()).await;
-    check("refusal", refusal()).await;
+    check("refusal_autocommit", refusal_autocommit()).await;
+    check("refusal_block", refusal_block()).await;
+    check("refusal_pipeline", refusal_pipeline()).await;
 }
 
 #[tokio::main(flavor = "current_thread")]
