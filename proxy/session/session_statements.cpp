@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "protocol/writer.h"
+#include "proxy/base/check.h"
 #include "proxy/session/statement_errors.h"
 
 namespace pgb {
@@ -143,6 +144,7 @@ Passage SessionStatements::bind(const Frame& frame, const BindRequest& bind, Sta
     const Prepared prepared = prepare(bind.statement, wire);
     if (prepared.passage == Passage::as_it_is) wire.book.last_statement.forget();
     if (prepared.passage != Passage::sent) return prepared.passage;
+    PGB_CHECK(found.known());
     wire.book.last_statement.note(found.pending != nullptr ? found.pending->text
                                                            : found.statement->text);
     if (found.pending != nullptr) {
