@@ -1,5 +1,10 @@
 #include "proxy/cli/check.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -18,12 +23,15 @@ TEST_CASE("check: prints the effective configuration of the embedded default and
 }
 
 TEST_CASE("check: a bad file prints its complaints and nothing else, and leaves with 2") {
-    const std::string path = std::string(PGB_SOURCE_DIR) + "/config/budgets.example.yaml";
+    const std::filesystem::path folder = std::filesystem::temp_directory_path();
+    const std::string path = folder / fmt::format("check_test_{}.yaml", getpid());
+    std::ofstream(path) << "workloads: [{name: default, concurency: 8}]\n";
     std::ostringstream out;
     std::ostringstream err;
     CHECK(check({Command::check, path, false}, small_env, out, err) == kExitBadUsage);
     CHECK(out.str().empty());
     CHECK(err.str().find(path + ":") == 0);
+    std::filesystem::remove(path);
 }
 
 TEST_CASE("check: --keys prints the table of keys") {

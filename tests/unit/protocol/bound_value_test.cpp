@@ -7,8 +7,10 @@ namespace pgb {
 
 TEST_CASE("bound value: each parameter has its own format, or that of all, or text") {
     const std::string values = "\0\2\0\0\0\1a\xff\xff\xff\xff\0\0"_bytes;
-    const auto of = [&values](const std::string& formats, unsigned number) {
-        return bound_value("portal\0statement\0"_bytes + formats + values, number);
+    std::string body;
+    const auto of = [&](const std::string& formats, unsigned number) {
+        body = "portal\0statement\0"_bytes + formats + values;
+        return bound_value(body, number);
     };
     CHECK_FALSE(of("\0\0"_bytes, 1)->is_binary);
     CHECK(of("\0\0"_bytes, 1)->bytes == "a");
