@@ -3,7 +3,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
 
 #include "proxy/base/instant.h"
@@ -19,8 +18,7 @@ public:
 
     void note(std::string_view text) {
         whole_ = text.size() <= kMax;
-        size_ = static_cast<std::uint16_t>(whole_ ? text.size() : kMax);
-        std::memcpy(text_.data(), text.data(), size_);
+        size_ = static_cast<std::uint16_t>(text.copy(text_.data(), kMax));
     }
     /// Something was sent whose text is not known.
     void forget() { size_ = 0; }
