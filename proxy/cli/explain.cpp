@@ -1,5 +1,7 @@
 #include "proxy/cli/explain.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -21,9 +23,9 @@ std::string why_tag(const config::Match& match, const config::Subject& subject) 
     const QueryTags tags(subject.text);
     for (const auto& [key, wanted] : match.tag) {
         const auto found = tags.value(key);
-        if (!found) return "the statement has no tag " + key + "='" + wanted + "'";
+        if (!found) return fmt::format("the statement has no tag {}='{}'", key, wanted);
         if (*found != wanted) {
-            return "the statement's tag " + key + " is '" + *found + "', not '" + wanted + "'";
+            return fmt::format("the statement's tag {} is '{}', not '{}'", key, *found, wanted);
         }
     }
     return "";
