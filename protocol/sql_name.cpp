@@ -31,12 +31,35 @@ bool is_ascii(std::string_view text) {
 }
 
 bool is_reserved(std::string_view word) {
-    std::string wanted = " ";
-    for (const char c : word) wanted += c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-    return kReserved.find(wanted + ' ') != kReserved.npos;
+    return kReserved.find(' ' + lower_case(word) + ' ') != kReserved.npos;
 }
 
 }  // namespace
+
+std::string lower_case(std::string_view text) {
+    std::string result(text);
+    for (char& c : result) c = lower_case(c);
+    return result;
+}
+
+bool is_in_any_case(std::string_view written, std::string_view lower) {
+    return std::equal(written.begin(), written.end(), lower.begin(), lower.end(),
+                      [](char one, char other) { return lower_case(one) == other; });
+}
+
+std::string unquoted(std::string_view written) {
+    std::string plain;
+    for (std::size_t i = 1; i + 1 < written.size(); ++i) {
+        plain += written[i];
+        if (written[i] == written.front()) ++i;
+    }
+    return plain;
+}
+
+std::string looked_up_name(std::string_view written) {
+    const bool quoted = written.size() >= 2 && written.front() == '"';
+    return quoted ? unquoted(written) : lower_case(written);
+}
 
 bool is_plain_name(const SqlToken& token) {
     if (!is_ascii(token.text)) return false;

@@ -1,5 +1,6 @@
 #include "protocol/workload_setting.h"
 
+#include "protocol/sql_name.h"
 #include "protocol/sql_scanner.h"
 
 namespace pgb {
@@ -13,25 +14,8 @@ bool is_sign(const SqlToken& token, char sign) {
     return token.kind == SqlTokenKind::other && token.text.size() == 1 && token.text[0] == sign;
 }
 
-// Without its quotes, which it has twice inside.
-std::string unquoted(std::string_view text) {
-    std::string plain;
-    for (std::size_t i = 1; i + 1 < text.size(); ++i) {
-        plain += text[i];
-        if (text[i] == text.front()) ++i;
-    }
-    return plain;
-}
-
-// As PostgreSQL folds what has no quotes.
-std::string folded(std::string_view word) {
-    std::string lower(word);
-    for (char& c : lower) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-    return lower;
-}
-
 bool is_name(const SqlToken& token, std::string_view name) {
-    return (token.kind == SqlTokenKind::word && folded(token.text) == name) ||
+    return (token.kind == SqlTokenKind::word && lower_case(token.text) == name) ||
            (token.kind == SqlTokenKind::quoted && unquoted(token.text) == name);
 }
 
@@ -44,7 +28,7 @@ std::optional<std::string> value_of(const SqlToken& token) {
         return unquoted(token.text);
     }
     if (token.kind != SqlTokenKind::word || token.is("default")) return std::nullopt;
-    return folded(token.text);
+    return lower_case(token.text);
 }
 
 std::optional<std::string> read_set(SqlScanner& scanner) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "protocol/error_response.h"
+#include "protocol/sql_name.h"
 #include "protocol/startup.h"
 #include "protocol/workload_setting.h"
 #include "proxy/app/frontend_connection.h"
@@ -17,25 +18,17 @@ namespace {
 
 constexpr std::string_view kApplicationName = "application_name";
 
-bool is_workload_setting(std::string_view name) {
-    return std::equal(name.begin(), name.end(), kWorkloadSetting.begin(), kWorkloadSetting.end(),
-                      [](char given, char wanted) {
-                          return (given >= 'A' && given <= 'Z' ? given - 'A' + 'a' : given) ==
-                                 wanted;
-                      });
-}
-
 // In PostgreSQL's order: `options` first, then what the startup packet names by itself.
 std::string choice_at_login(const LoginRequest& request) {
     std::string chosen;
     for (const auto& [name, value] : request.parameters) {
         if (name != "options") continue;
         for (const auto& [option, given] : parse_options(value).value_or(std::vector<Setting>())) {
-            if (is_workload_setting(option)) chosen = given;
+            if (is_in_any_case(option, kWorkloadSetting)) chosen = given;
         }
     }
     for (const auto& [name, value] : request.parameters) {
-        if (is_workload_setting(name)) chosen = value;
+        if (is_in_any_case(name, kWorkloadSetting)) chosen = value;
     }
     return chosen;
 }
@@ -75,7 +68,7 @@ void FrontendConnection::remember_login() {
     choice_->chosen_at_login = choice_at_login(request);
     choice_->application_name = request.application_name;
     choice_->told_at_login = choice_->told = session_.told(kApplicationName);
-    session_.watch(server_.classifier().looks_at_text());
+    session_.class_by(server_.classifier().looks_at_text() ? ClassedBy::texts : ClassedBy::names);
 }
 
 config::Subject FrontendConnection::subject() const {

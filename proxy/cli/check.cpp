@@ -1,6 +1,7 @@
 #include "proxy/cli/check.h"
 
 #include "config/print.h"
+#include "proxy/cli/load_config.h"
 
 namespace pgb {
 
@@ -10,15 +11,9 @@ int check(const config::Options& options, const config::EnvLookup& env, std::ost
         out << config::print_keys();
         return config::kExitOk;
     }
-    config::Loaded loaded;
-    if (options.file) {
-        loaded = config::load_file(*options.file, env);
-    } else {
-        loaded.config = config::default_config(env);
-    }
-    for (const config::Complaint& complaint : loaded.complaints) err << complaint.text() << '\n';
-    if (!loaded.config) return config::kExitBadUsage;
-    out << config::print(*loaded.config, config::Secrets::masked);
+    const std::optional<config::Config> loaded = load_config(options, env, err);
+    if (!loaded) return config::kExitBadUsage;
+    out << config::print(*loaded, config::Secrets::masked);
     return config::kExitOk;
 }
 

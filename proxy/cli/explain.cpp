@@ -10,6 +10,7 @@
 #include "config/network.h"
 #include "protocol/query_tags.h"
 #include "protocol/workload_setting.h"
+#include "proxy/cli/load_config.h"
 
 namespace pgb {
 
@@ -133,15 +134,9 @@ private:
 
 int explain(const config::Options& options, const config::EnvLookup& env, std::ostream& out,
             std::ostream& err) {
-    config::Loaded loaded;
-    if (options.file) {
-        loaded = config::load_file(*options.file, env);
-    } else {
-        loaded.config = config::default_config(env);
-    }
-    for (const config::Complaint& complaint : loaded.complaints) err << complaint.text() << '\n';
-    if (!loaded.config) return config::kExitBadUsage;
-    const config::Config& config = *loaded.config;
+    const std::optional<config::Config> loaded = load_config(options, env, err);
+    if (!loaded) return config::kExitBadUsage;
+    const config::Config& config = *loaded;
     const config::ExplainOptions& asked = options.explain;
 
     const std::string wanted = asked.listener.value_or(config.listen.front().name);

@@ -4,6 +4,7 @@
 
 #include "proxy/app/server.h"
 #include "proxy/app/version.h"
+#include "proxy/cli/load_config.h"
 #include "proxy/io/limits.h"
 #include "proxy/io/signals.h"
 
@@ -42,24 +43,17 @@ int serve(const config::Config& config, Log& log) {
 
 int run(const config::Options& options, const config::EnvLookup& env, std::ostream& err) {
     ignore_sigpipe();
-    config::Loaded loaded;
-    if (options.file) {
-        loaded = config::load_file(*options.file, env);
-    } else {
-        loaded.config = config::default_config(env);
-    }
-    for (const config::Complaint& complaint : loaded.complaints) err << complaint.text() << '\n';
-    if (!loaded.config) return config::kExitBadUsage;
-    Log log(level_of(loaded.config->log.level), loaded.config->log.format == config::LogFormat::json
-                                                    ? LogFormat::json
-                                                    : LogFormat::logfmt);
+    const std::optional<config::Config> loaded = load_config(options, env, err);
+    if (!loaded) return config::kExitBadUsage;
+    Log log(level_of(loaded->log.level),
+            loaded->log.format == config::LogFormat::json ? LogFormat::json : LogFormat::logfmt);
     const std::uint64_t files = raise_open_files();
-    if (files < loaded.config->limits.max_clients) {
+    if (files < loaded->limits.max_clients) {
         log.warn("few_open_files",
                  {{"limit", static_cast<std::int64_t>(files)},
-                  {"max_clients", static_cast<std::int64_t>(loaded.config->limits.max_clients)}});
+                  {"max_clients", static_cast<std::int64_t>(loaded->limits.max_clients)}});
     }
-    return serve(*loaded.config, log);
+    return serve(*loaded, log);
 }
 
 }  // namespace pgb

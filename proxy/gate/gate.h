@@ -121,8 +121,9 @@ public:
         return judge(lane, newcomer, now, out);
     }
 
-    /// Leaves the queue, or where it is parked; nothing happens to one that does not wait, so that a cancel which crosses
-    /// a grant is harmless: the permit is in the out-list, and its owner gives it back.
+    /// Leaves the queue, or where it is parked; nothing happens to one that does not wait, so that a
+    /// cancel which crosses a grant is harmless: the permit is in the out-list, and its owner gives
+    /// it back.
     void cancel(Waiter& waiter, Leave why);
 
     /// Once at the end of a turn: in every lane, grants free permits to the oldest waiters, sheds
@@ -211,6 +212,8 @@ private:
     static Verdict park(Lane& lane, Waiter& early, const Promise& promise);
     void unpark(Lane& lane, Instant now, std::vector<Settled>& out);
     static void cancel_parked(Waiter& waiter, Leave why);
+    static void end_parking(Lane& lane, Waiter& parked);
+    static void count_parked_shed(Lane& lane, ShedReason reason);
     static void shed_parked(Lane& lane, ShedReason reason, std::vector<Settled>& out);
 
     static void grant_waiting(Lane& lane, Instant now, std::vector<Settled>& out);

@@ -91,10 +91,9 @@ void Gate::unpark(Lane& lane, Instant now, std::vector<Settled>& out) {
     const bool everybody = lane.rules.mode != LaneMode::enforce || !lane.rules.pace_retries;
     while (!lane.parked.empty() && (everybody || lane.parked.first_due() <= now)) {
         Waiter& due = lane.parked.pop();
-        --lane.returns.parked;
+        end_parking(lane, due);
         ++lane.returns.unparked;
         due.arrived_ = now;
-        due.promise_ = {};
         Verdict verdict = judge(lane, due, now, out);
         switch (verdict.arrival) {
             case Arrival::admitted: out.emplace_back(due, std::move(verdict.permit)); break;
@@ -105,30 +104,33 @@ void Gate::unpark(Lane& lane, Instant now, std::vector<Settled>& out) {
     }
 }
 
+void Gate::end_parking(Lane& lane, Waiter& parked) {
+    parked.promise_ = {};
+    --lane.returns.parked;
+}
+
+// It arrives, and is refused.
+void Gate::count_parked_shed(Lane& lane, ShedReason reason) {
+    ++lane.returns.unparked;
+    ++lane.stats.arrived;
+    ++lane.stats.shed_arrivals[index_of(reason)];
+}
+
 void Gate::cancel_parked(Waiter& waiter, Leave why) {
     Lane& lane = *waiter.lane_;
     lane.parked.remove(waiter);
-    waiter.promise_ = {};
-    ReturnStats& returns = lane.returns;
-    --returns.parked;
+    end_parking(lane, waiter);
     switch (why) {
-        case Leave::cancelled: ++returns.cancelled_while_parked; break;
-        case Leave::left: ++returns.left_while_parked; break;
-        case Leave::drained:
-            ++returns.unparked;
-            ++lane.stats.arrived;
-            ++lane.stats.shed_arrivals[index_of(ShedReason::draining)];
-            break;
+        case Leave::cancelled: ++lane.returns.cancelled_while_parked; break;
+        case Leave::left: ++lane.returns.left_while_parked; break;
+        case Leave::drained: count_parked_shed(lane, ShedReason::draining); break;
     }
 }
 
 void Gate::shed_parked(Lane& lane, ShedReason reason, std::vector<Settled>& out) {
     Waiter& first = lane.parked.pop();
-    first.promise_ = {};
-    --lane.returns.parked;
-    ++lane.returns.unparked;
-    ++lane.stats.arrived;
-    ++lane.stats.shed_arrivals[index_of(reason)];
+    end_parking(lane, first);
+    count_parked_shed(lane, reason);
     out.emplace_back(first, reason);
 }
 

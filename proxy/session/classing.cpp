@@ -25,7 +25,7 @@ StatementText Session::text_of(const Frame& frame) const {
 }
 
 std::string_view Session::text_of_statement(std::string_view name) const {
-    if (!watches_texts_) return {};
+    if (classed_by_ != ClassedBy::texts) return {};
     const std::string_view text = statements_.text(name);
     return text.empty() ? tag_book_.comments_of(name) : text;
 }
@@ -33,7 +33,7 @@ std::string_view Session::text_of_statement(std::string_view name) const {
 // Where the next message begins a unit of its own while an earlier one is not answered. Inside a
 // block nothing is asked; whether one is open is known as of the last ReadyForQuery.
 bool Session::goes_ahead(const Frame& frame, Outbox& out) {
-    if (!watches_texts_ || ledger_.unsynced() || ledger_.settled()) return true;
+    if (classed_by_ != ClassedBy::texts || ledger_.unsynced() || ledger_.settled()) return true;
     if (status_ != TransactionStatus::idle && !lease_.end_sent && !is_resident()) return true;
     switch (frame.type) {
         case static_cast<char>(FrontendType::query):
@@ -52,7 +52,7 @@ bool Session::goes_ahead(const Frame& frame, Outbox& out) {
 }
 
 void Session::note_comments(std::string_view name, std::string_view text, bool whole) {
-    if (watches_texts_) tag_book_.note(name, tag_comments(text, whole));
+    if (classed_by_ == ClassedBy::texts) tag_book_.note(name, tag_comments(text, whole));
 }
 
 }  // namespace pgb

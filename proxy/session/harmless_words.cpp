@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "protocol/sql_name.h"
+
 namespace pgb {
 
 namespace {
@@ -155,8 +157,7 @@ bool is_harmless_before_parenthesis(std::string_view word) {
     if (word.size() > kLongest) return false;
     std::array<char, kLongest> folded{};
     for (std::size_t i = 0; i < word.size(); ++i) {
-        const char c = word[i];
-        folded[i] = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+        folded[i] = lower_case(word[i]);
     }
     return std::binary_search(kWords.begin(), kWords.end(),
                               std::string_view(folded.data(), word.size()));

@@ -4,6 +4,7 @@
 
 #include "protocol/error_response.h"
 #include "protocol/ready_for_query.h"
+#include "protocol/sql_name.h"
 #include "protocol/sqlstate.h"
 #include "protocol/startup.h"
 
@@ -20,10 +21,7 @@ constexpr std::uint16_t kGssencMinor = 5680;
 // case, as long as it is not the `o` that could also begin `on`.
 bool is_off(std::string_view value) {
     if (value.empty() || value == "0") return true;
-    std::string folded;
-    for (const char c : value) {
-        folded += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    }
+    const std::string folded = lower_case(value);
     constexpr std::string_view kFalse = "false";
     constexpr std::string_view kNo = "no";
     return kFalse.starts_with(folded) || kNo.starts_with(folded) || folded == "of" ||

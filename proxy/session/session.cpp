@@ -39,7 +39,7 @@ std::size_t Session::on_frontend(std::string_view input, const Turn& turn, Outbo
             if (frontend_rest_ == Rest::forward) out.to_backend(frame.bytes);
         } else if (state_ == SessionState::idle) {
             if (!take_idle(frame, input.substr(used + frame.bytes.size()), turn, out)) {
-                if (tells_subject_) out.about(text_of(frame));
+                if (classed_by_ != ClassedBy::login) out.about(text_of(frame));
                 break;
             }
         } else if (!take_lent(frame, turn, out)) {

@@ -79,12 +79,8 @@ public:
     /// A digest of the database, the user and the startup parameters.
     void note_origin(std::uint64_t origin) { statements_.set_origin(origin); }
 
-    /// There is a choice of workloads: each question says what it is about. What is asked about a
-    /// prepared statement, and in a pipeline, only if `texts` decide and not their names alone.
-    void watch(bool texts) {
-        tells_subject_ = true;
-        watches_texts_ = texts;
-    }
+    /// By what its driver tells the workloads of this session apart.
+    void class_by(ClassedBy what) { classed_by_ = what; }
     [[nodiscard]] bool has_settings() const { return !settings_.empty(); }
     /// The statement that set `name` for the session, as it will be for the transaction that asks;
     /// empty: none did. Valid until the next call that changes anything.
@@ -319,8 +315,7 @@ private:
     LocalAnswers local_;
 
     TagBook tag_book_;
-    bool tells_subject_ = false;
-    bool watches_texts_ = false;
+    ClassedBy classed_by_ = ClassedBy::login;
     bool has_backend_ = false;   // lent, or kept by a pin
     bool pin_reserved_ = false;  // the pool counts a pin for this session
     bool reset_owed_ = false;    // by the lease that kept the backend: it must be cleaned some day

@@ -31,6 +31,13 @@ namespace pgb {
 ///
 /// The virtual block (virtual_block.h) is a second dimension of idle, queued and waiting_backend
 /// alone. A pinned session keeps its backend in idle.
+/// What decides about the workload of a session's transactions, each with what is above it.
+enum class ClassedBy : std::uint8_t {
+    login,  ///< There is no choice.
+    names,  ///< A setting may name one: a question for a permit or a pin says what it is about.
+    texts,  ///< So may each statement: prepared ones and those in a pipeline are told, too.
+};
+
 enum class SessionState : std::uint8_t {
     idle,             ///< No permit. Local answers only.
     queued,           ///< Asked for a permit; input waits.

@@ -4,6 +4,7 @@
 
 #include "protocol/bound_value.h"
 #include "protocol/cursor.h"
+#include "protocol/sql_name.h"
 
 namespace pgb {
 

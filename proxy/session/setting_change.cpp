@@ -1,12 +1,8 @@
 #include "proxy/session/setting_change.h"
 
-namespace pgb {
+#include "protocol/sql_name.h"
 
-std::string lower_case(std::string_view text) {
-    std::string result(text);
-    for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    return result;
-}
+namespace pgb {
 
 std::string setting_name(std::string_view written) {
     std::string name = lower_case(written);

@@ -23,8 +23,6 @@ struct SettingChange {
     std::string text;
 };
 
-[[nodiscard]] std::string lower_case(std::string_view text);
-
 /// A setting as PostgreSQL looks it up, which finds some by their former names, too.
 [[nodiscard]] std::string setting_name(std::string_view written);
 

@@ -4,28 +4,9 @@
 #include <iterator>
 #include <utility>
 
+#include "protocol/sql_name.h"
+
 namespace pgb {
-
-namespace {
-
-// A savepoint's name as PostgreSQL looks it up.
-std::string found_name(std::string_view written) {
-    std::string name;
-    if (written.starts_with('"')) {
-        written = written.substr(1, written.size() - 2);
-        for (std::size_t i = 0; i < written.size(); ++i) {
-            name += written[i];
-            if (written[i] == '"') ++i;
-        }
-        return name;
-    }
-    for (const char c : written) {
-        name += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    }
-    return name;
-}
-
-}  // namespace
 
 void SettingsJournal::sent(const SettingChange& change) {
     flight_.push_back({Kind::change, change});
@@ -41,13 +22,13 @@ void SettingsJournal::sent_verb(TransactionVerb verb, std::string_view name) {
         case TransactionVerb::rollback_and_chain:
         case TransactionVerb::prepare_transaction: flight_.push_back({Kind::block_end, {}}); return;
         case TransactionVerb::savepoint:
-            flight_.push_back({Kind::savepoint, {}, found_name(name)});
+            flight_.push_back({Kind::savepoint, {}, looked_up_name(name)});
             return;
         case TransactionVerb::release:
-            flight_.push_back({Kind::release, {}, found_name(name)});
+            flight_.push_back({Kind::release, {}, looked_up_name(name)});
             return;
         case TransactionVerb::rollback_to:
-            flight_.push_back({Kind::rollback_to, {}, found_name(name)});
+            flight_.push_back({Kind::rollback_to, {}, looked_up_name(name)});
             return;
         case TransactionVerb::none:
         case TransactionVerb::empty:

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "protocol/error_response.h"
+#include "protocol/sql_name.h"
 #include "protocol/sqlstate.h"
 #include "proxy/session/harmless_words.h"
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "protocol/sql_name.h"
 #include "protocol/sql_scanner.h"
 
 namespace pgb {
@@ -12,18 +13,8 @@ namespace {
 constexpr std::size_t kNameMax = 63;
 
 std::string name_of(const SqlToken& token) {
-    std::string name;
-    if (token.kind == SqlTokenKind::word) {
-        for (const char c : token.text) {
-            name += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-        }
-    } else if (token.kind == SqlTokenKind::quoted) {
-        for (std::size_t i = 1; i + 1 < token.text.size(); ++i) {
-            name += token.text[i];
-            if (token.text[i] == '"') ++i;
-        }
-    }
-    return name.substr(0, kNameMax);
+    if (token.kind != SqlTokenKind::word && token.kind != SqlTokenKind::quoted) return {};
+    return looked_up_name(token.text).substr(0, kNameMax);
 }
 
 StatementTarget::Kind kind_of(const SqlToken& first) {

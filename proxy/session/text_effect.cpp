@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "protocol/sql_name.h"
 #include "protocol/sql_scanner.h"
 #include "proxy/session/harmless_words.h"
 #include "proxy/session/plain_text.h"
@@ -55,18 +56,10 @@ std::string_view name_of(const SqlToken& token) {
     return token.text.substr(1, token.text.size() - 2);
 }
 
-char folded(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-// A text in any case against one in lower case.
-bool is_folded(std::string_view written, std::string_view lower) {
-    return std::equal(written.begin(), written.end(), lower.begin(), lower.end(),
-                      [](char one, char other) { return folded(one) == other; });
-}
-
 // SqlToken::is() knows letters only.
 bool names(const SqlToken& token, std::string_view function) {
     if (token.kind != SqlTokenKind::word) return name_of(token) == function;
-    return is_folded(token.text, function);
+    return is_in_any_case(token.text, function);
 }
 
 // pg_advisory_unlock, and its kin for shared locks and for all.
@@ -77,7 +70,7 @@ constexpr std::string_view kTemporarySchema = "pg_temp";
 // pg_temp, and the real name of a backend's own: pg_temp_3.
 bool is_temporary_schema(const SqlToken& token) {
     const std::string_view name = name_of(token).substr(0, kTemporarySchema.size());
-    return is_folded(name, kTemporarySchema);
+    return is_in_any_case(name, kTemporarySchema);
 }
 
 // A search_path that is given as a literal.
@@ -85,7 +78,7 @@ bool mentions_temporary_schema(const SqlToken& token) {
     return token.kind == SqlTokenKind::string &&
            std::search(token.text.begin(), token.text.end(), kTemporarySchema.begin(),
                        kTemporarySchema.end(), [](char written, char lower) {
-                           return folded(written) == lower;
+                           return lower_case(written) == lower;
                        }) != token.text.end();
 }
 
@@ -247,7 +240,7 @@ private:
     void look_at_call() {
         const bool qualified = is_other(before_, '.');
         if (is_any(before_chain_, kListFollows) || is_other(before_chain_, ')')) return;
-        if (is_folded(name_of(previous_).substr(0, kUnlock.size()), kUnlock))
+        if (is_in_any_case(name_of(previous_).substr(0, kUnlock.size()), kUnlock))
             effect_.unlocks = true;
         // A search_path among its arguments counts as that of a SET.
         if (names(previous_, "set_config")) sets_ = true;

@@ -2,6 +2,7 @@
 
 #include "protocol/error_response.h"
 #include "protocol/rows.h"
+#include "protocol/sql_name.h"
 #include "protocol/sqlstate.h"
 
 namespace pgb {
@@ -10,22 +11,6 @@ namespace {
 
 void append_warning(std::string& out, std::string_view sqlstate, std::string_view message) {
     append_notice(out, {.severity = "WARNING", .sqlstate = sqlstate, .message = message});
-}
-
-// A savepoint's name as PostgreSQL would print it: folded to lower case, or without its quotes.
-std::string printed_name(std::string_view written) {
-    std::string name;
-    if (written.size() >= 2 && written.front() == '"') {
-        for (std::size_t i = 1; i + 1 < written.size(); ++i) {
-            name += written[i];
-            if (written[i] == '"') ++i;
-        }
-        return name;
-    }
-    for (const char c : written) {
-        name += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    }
-    return name;
 }
 
 bool ends_block(TransactionVerb verb) {
@@ -128,9 +113,9 @@ VirtualBlock::Outcome VirtualBlock::execute_open(const TransactionStatement& sta
 VirtualBlock::Outcome VirtualBlock::execute_failed(const TransactionStatement& statement,
                                                    std::string& out) {
     if (statement.verb == TransactionVerb::rollback_to) {
-        append_error(
-            out, {.sqlstate = sqlstate::kInvalidSavepointSpecification,
-                  .message = "savepoint \"" + printed_name(statement.name) + "\" does not exist"});
+        append_error(out, {.sqlstate = sqlstate::kInvalidSavepointSpecification,
+                           .message = "savepoint \"" + looked_up_name(statement.name) +
+                                      "\" does not exist"});
         return Outcome::refused;
     }
     if (chains(statement.verb)) {

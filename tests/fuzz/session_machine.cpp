@@ -27,7 +27,7 @@ public:
     // A session with a backend for life, or one that asks for a backend each time; `watches`: texts
     // decide about its workloads.
     Machine(bool resident, bool watches) : kept_(resident), pin_(resident) {
-        if (watches) session_.watch(true);
+        if (watches) session_.class_by(ClassedBy::texts);
         if (resident) session_.become_resident(book_, rules_);
     }
 

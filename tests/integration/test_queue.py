@@ -5,7 +5,16 @@ import time
 
 import pytest
 
-from support.lanes import HASTY_WAIT, WORKLOADS, Holder, check_refusal, queued, waiting
+from support.lanes import (
+    HASTY_WAIT,
+    WORKLOADS,
+    Holder,
+    check_refusal,
+    enter,
+    queued,
+    served,
+    waiting,
+)
 from support.messages import B, D, E, H, P, Q, S, batch, query_batch, shape
 from support.postgres import DATABASE
 from support.waiting import PATIENCE, Stopwatch, until
@@ -25,15 +34,6 @@ def proxy(module_proxy, postgres):
 @pytest.fixture(autouse=True)
 def emptied(postgres):
     postgres.empty_tables()
-
-
-def served(postgres):
-    """Who was served, in the order in which PostgreSQL saw them."""
-    return [row[0] for row in postgres.sql("select who from served order by place")]
-
-
-def enter(i):
-    return f"insert into served (who) values ('{i}')"
 
 
 def test_a_waiter_is_served_when_the_permit_comes_back(proxy, connect):

@@ -19,7 +19,7 @@ Seat::Seat(World& world, int number)
       session_(world.tables_, world.statements_),
       client_(number, world.books_, world.dice_, !world.settings_.residents),
       logged_in_(!world.settings_.residents) {
-    if (number % 2 == 1) session_.watch(true);
+    if (number % 2 == 1) session_.class_by(ClassedBy::texts);
 }
 
 Seat::~Seat() {

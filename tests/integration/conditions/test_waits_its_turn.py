@@ -2,19 +2,11 @@
 
 import pytest
 
-from support.lanes import HASTY_WAIT, Holder, check_refusal, queued
+from support.lanes import HASTY_WAIT, Holder, check_refusal, enter, queued, served
 from support.messages import Q
 from support.waiting import until
 
 pytestmark = pytest.mark.needs_proxy
-
-
-def enter(who):
-    return f"insert into served (who) values ('{who}')"
-
-
-def served(postgres):
-    return [who for (who,) in postgres.sql("select who from served order by place")]
 
 
 def waited_ms(refusal):

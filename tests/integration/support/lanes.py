@@ -64,6 +64,16 @@ def queued(proxy, connect, workload, data, count=1):
     return session
 
 
+def enter(who):
+    """A statement that leaves a trace of who ran it."""
+    return f"insert into served (who) values ('{who}')"
+
+
+def served(postgres):
+    """Who was served, in the order in which PostgreSQL saw them."""
+    return [who for (who,) in postgres.sql("select who from served order by place")]
+
+
 def hints(fields):
     """HINT as a dict: it is a contract for programs."""
     return dict(pair.split("=", 1) for pair in fields["H"].split(" "))

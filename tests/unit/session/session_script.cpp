@@ -286,7 +286,7 @@ void SessionScript::event(const std::vector<std::string>& words) {
     } else if (what == "drain") {
         session_.on_drain(turn(), out_);
     } else if (what == "watch") {
-        session_.watch(true);
+        session_.class_by(ClassedBy::texts);
         watches_ = true;
     } else if (what == "workload") {
         session_.on_workload(argument == "same");
