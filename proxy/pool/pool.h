@@ -28,7 +28,7 @@ namespace pgb {
 ///   I1  connecting + idle + lent + pinned + closing + orphaned <= P, except after set_limits()
 ///       lowered P: then their sum only falls.
 ///   I2  connects and swaps under way <= connecting_max; while unreachable none begins beside another.
-///   I3  pins <= P - 1, and of each workload <= its pinned_max.
+///   I3  pins <= P - 1, and of each workload <= its pinned_max, with the same exception.
 ///   I4  every ask ends in exactly one lend, greet or refuse, or in forget_waiter.
 ///   I5  within one workload and group backends are lent in order of arrival.
 /// And after tick(now):
