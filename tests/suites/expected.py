@@ -7,6 +7,7 @@ SURVIVES = "the test ends its backend; the client's connection lives on, and is 
 TEMPORARY = "a backend that has had temporary tables keeps their schema, so looking at it needs none"
 EXPLAINED = "EXPLAIN EXECUTE names a statement of the protocol, which has another name on the backend"
 PING = "the proxy answers a ping, and hears of the backend's end a moment after the client's ping"
+OWN_ID = "a session has an id of its own; a notification tells the id of the backend that sent it"
 
 EXPECTED = {
     ("regression", "transaction"): {
@@ -14,6 +15,7 @@ EXPECTED = {
         "stats": NO_LOGIN,
         "temp": TEMPORARY,
     },
+    ("libpqxx", "transaction"): {"test_notification": OWN_ID},
     ("lib-pq", "transaction"): {
         "TestCopyRespLoopConnectionError": SURVIVES,
         "TestListenerReconnect": SURVIVES,
