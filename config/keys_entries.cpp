@@ -264,7 +264,9 @@ constexpr Key kWorkloadKeys[] = {
      "The longest wait for a permit. 0: a transaction that finds no permit is refused, although a "
      "queue place is free."},
     {"deadline", slot_of<Workload, &Workload::deadline>, Form::duration, kAnyDuration, kOptional,
-     Built::no, "The time that a transaction without a deadline of its own has. 0: off."},
+     Built::yes,
+     "The time that a transaction without a deadline of its own (tag `deadline_ms`) has from its "
+     "first statement on. 0: off."},
     {"sqlstate",
      slot_of<Workload, &Workload::sqlstate>,
      Form::sqlstate,
