@@ -1,8 +1,7 @@
 #include "protocol/deadline_tag.h"
 
-#include <string.h>
-
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 #include "protocol/query_tags.h"
