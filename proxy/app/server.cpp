@@ -269,7 +269,7 @@ std::uint64_t Server::new_connect(LockSampler& sampler) {
 void Server::end_turn() {
     if (stopped_) return;
     work_ready();
-    look_at_deadlines();
+    if (deadlines_.next_deadline() <= loop_.now()) look_at_deadlines();
     dispatch_until_quiet();
     if (loop_.now() >= next_sweep_) sweep();
     look_at_idle();

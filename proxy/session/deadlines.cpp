@@ -9,6 +9,7 @@
 //   a COMMIT was sent           nothing
 
 #include <algorithm>
+#include <utility>
 
 #include "protocol/deadline_tag.h"
 #include "protocol/error_response.h"
@@ -32,10 +33,12 @@ bool is_a(const Frame& frame, FrontendType type) { return frame.type == static_c
 
 // The first message of a transaction has asked for a permit, or for a pin and will.
 void Session::note_asking(const Frame& frame, const Turn& turn, Outbox& out) {
-    const StatementText text = text_of(frame);
-    const bool by_name = is_a(frame, FrontendType::bind) || is_a(frame, FrontendType::describe);
-    if (classed_by_ == ClassedBy::texts || (classed_by_ == ClassedBy::names && !by_name)) {
-        out.about(text);
+    // Whoever has read it has left it here.
+    const StatementText text =
+        asked_.text.empty() ? text_of(frame) : std::exchange(asked_, StatementText{});
+    if (classed_by_ != ClassedBy::login) {
+        const bool by_name = is_a(frame, FrontendType::bind) || is_a(frame, FrontendType::describe);
+        if (classed_by_ == ClassedBy::texts || !by_name) out.about(text);
     }
     if (seen_at_.is_never()) seen_at_ = turn.now;
     const DeadlineTag tag = deadline_tag(text.text, text.whole);

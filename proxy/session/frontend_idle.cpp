@@ -92,6 +92,7 @@ bool Session::ask(bool pins, Outbox& out) {
 
 bool Session::ask_for_text(std::string_view text, bool whole, Outbox& out) {
     judged_ = judge(text, whole);
+    asked_ = {text, whole};
     aim_.reset();
     return ask(judged_->pins, out);
 }

@@ -338,6 +338,7 @@ private:
     bool reset_owed_ = false;    // by the lease that kept the backend: it must be cleaned some day
     bool draining_ = false;
     Lease lease_;
+    StatementText asked_;                  // the text of that message, within one call
     Instant seen_at_ = Instant::never();   // when the message that stands first came there
     Instant told_due_ = Instant::never();  // of the transaction that asks, by its client
     static constexpr std::int64_t kNoTime = -1;
