@@ -51,15 +51,17 @@ def pgbouncer_prepares():
 
 
 class PgBouncer:
-    """PgBouncer with its default settings. It refuses to run as root."""
+    """PgBouncer with its default settings, and others laid over them. It refuses to run as root."""
 
-    def __init__(self, server_host, server_port, backends, pooling):
+    def __init__(self, server_host, server_port, backends, pooling, **settings):
         self.port = free_port()
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="pgbulkhead-bouncer-", dir="/tmp"))
         self.directory.chmod(0o755)
         (self.directory / "users").write_text(f'"{USER}" ""\n')
         file = self.directory / "pgbouncer.ini"
-        more = f"max_prepared_statements = {STATEMENTS_KEPT}" if pgbouncer_prepares() else ""
+        if pgbouncer_prepares():
+            settings["max_prepared_statements"] = STATEMENTS_KEPT
+        more = "\n".join(f"{name} = {value}" for name, value in settings.items())
         file.write_text(PGBOUNCER_INI.format(server_host=server_host, server_port=server_port, port=self.port,
                                              directory=self.directory, backends=backends, pooling=pooling, more=more))
         identity = {}
@@ -154,5 +156,5 @@ class Peers:
         return self._made[key]
 
     def stop(self):
-        for peer in self._made.values():
-            peer.stop()
+        while self._made:
+            self._made.popitem()[1].stop()

@@ -35,6 +35,12 @@ def proxy_table(cells):
     yield f"Missed in {count} of {len(cells)} (marked !)." if count else "Reached everywhere."
 
 
+def refusal_lines(figures):
+    mark = "!" if round(figures["ratio"], 2) > figures["goal"] else ""
+    yield (f"A refused query costs {figures['refused_us']:.1f} µs of processor time, a forwarded one "
+           f"{figures['forwarded_us']:.1f}: {figures['ratio']:.2f}{mark} (goal: at most {figures['goal']:.2f}).")
+
+
 def gate_table(rows):
     yield f"{'the gate, per transaction':27}{'ns':>8}{'goal':>8}{'instructions':>14}{'bytes':>7}"
     for figures in rows:

@@ -2,14 +2,22 @@
 
 Load is what the clients would use of the permits if there were enough: in the closed loop each thinks as
 long as its work takes, in the open one transactions come at random moments. The full form has four loads,
-both loops and four kinds of clients; it prints a table.
+both loops and four kinds of clients, and PgBouncer beside them, which knows no refusal: its clients wait
+for ever, or `query_wait_timeout` long and lose their connection. It prints a table.
 """
 
 import itertools
+import sys
 
 import pytest
-from bed import run_load
+from bed import ROOT, run_load
 from form import FULL
+
+from support.wire import Address
+
+sys.path.insert(0, str(ROOT / "tests/bench"))
+
+from peers import PgBouncer  # noqa: E402
 
 pytestmark = [pytest.mark.needs_proxy, pytest.mark.load]
 
@@ -77,32 +85,61 @@ def offered(loop, load, capacity):
     return {"clients": 40 * load + 20, "rate": load * capacity}
 
 
-def play(proxy, capacity, loop, load, kind):
+def play(address, capacity, loop, load, **clients):
     return run_load(
-        proxy.unix_address,
-        seconds=SECONDS,
-        warmup=WARMUP,
-        sql=SQL,
-        application_name="paced" if "paced" in kind else "other",
-        **CLIENTS[kind],
-        **offered(loop, load, capacity),
+        address, seconds=SECONDS, warmup=WARMUP, sql=SQL, **clients, **offered(loop, load, capacity)
     )
+
+
+def tell(name, run, capacity):
+    """One line of the table; returns the share of the capacity."""
+    share = run["useful_per_s"] / capacity
+    tried = run["ok"] + run["refused"] + run["errors"] + run["connections_lost"]
+    print(
+        f"\n{name}: {share:.3f} of capacity, {tried / max(1, run['ok']):.2f} attempts a success,"
+        f" p99 {run['ok_latency']['p99_ms']:.0f} ms, {run['connections_lost']} connections lost"
+    )
+    return share
 
 
 @pytest.mark.parametrize("loop, load, kind", list(itertools.product(["closed", "open"], LOADS, CLIENTS)))
 def test_the_permits_do_useful_work(proxy, capacity, loop, load, kind):
     # At once the load there is no more work than permits, and what arrives at random leaves some idle.
     wanted = SHARE if load > 1 else 0.6
+    name = "paced" if "paced" in kind else "other"
     for _ in range(ATTEMPTS):
-        run = play(proxy, capacity, loop, load, kind)
-        share = run["useful_per_s"] / capacity
+        run = play(
+            proxy.unix_address, capacity, loop, load, application_name=name, **CLIENTS[kind]
+        )
+        share = tell(f"{loop} loop, {load}x, {kind}", run, capacity)
         if share >= wanted:
             break
-    attempts = (run["ok"] + run["refused"]) / max(1, run["ok"])
-    print(f"\n{loop} loop, {load}x, {kind}: {share:.3f} of capacity, {attempts:.2f} attempts a success")
     assert (run["errors"], run["connections_lost"], run["logins_refused"]) == (0, 0, 0)
     assert share >= wanted
 
 
 def test_all_counts_are_back_to_zero(proxy):
     proxy.assert_clean()
+
+
+@pytest.fixture(scope="module", params=[0, 1], ids=["waits for ever", "waits one second"])
+def bouncer(request, quiet_postgres):
+    """PgBouncer with as many backends as there are permits; one second is the shortest wait it knows."""
+    made = PgBouncer(
+        quiet_postgres.directory,
+        quiet_postgres.port,
+        PERMITS,
+        "transaction",
+        query_wait_timeout=request.param,
+    )
+    yield made
+    made.stop()
+
+
+@pytest.mark.skipif(not FULL, reason="a comparison: it promises nothing of ours")
+@pytest.mark.parametrize("loop, load", list(itertools.product(["closed", "open"], LOADS)))
+def test_pgbouncer_beside_it(bouncer, capacity, loop, load, request):
+    run = play(Address("127.0.0.1", bouncer.port), capacity, loop, load)
+    tell(f"{loop} loop, {load}x, PgBouncer {request.node.callspec.id}", run, capacity)
+    assert run["ok"] > 0
+    assert run["refused"] == 0
