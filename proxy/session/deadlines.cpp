@@ -106,6 +106,8 @@ bool Session::waits_for_deadline(const Frame& frame, const Turn& turn) {
 // True: it has passed, and something is under way about it.
 bool Session::check_deadline(const Turn& turn, Outbox& out) {
     if (turn.now < lease_.due || lease_.commit_sent || own_work_ != OwnWork::none) return false;
+    // Nothing of the frontend's was sent yet; what asked for the lease is about to be.
+    if (!lease_.worked) return false;
     // The server waits for the rest of a message.
     if (frontend_framer_.in_message() && frontend_rest_ == Rest::forward) return false;
     const bool over =
