@@ -55,6 +55,10 @@ enum class Presence : std::uint8_t { optional, required };
 /// value would believe in a protection that is not there.
 enum class Built : std::uint8_t { yes, no };
 
+/// What a change of the key in the file of a running program does. `live`: it counts from the reload
+/// on. `restart`: what is in force stays, and the reload says so.
+enum class Reload : std::uint8_t { restart, live };
+
 struct Range {
     std::uint64_t low = 0;
     std::uint64_t high = std::numeric_limits<std::uint64_t>::max();  // in units of the Form
@@ -67,7 +71,8 @@ struct Key {
     Range range;
     Presence presence = Presence::optional;
     Built built = Built::yes;
-    std::string_view meaning;             // one or two sentences, for a person
+    std::string_view meaning;  // one or two sentences, for a person
+    Reload reload = Reload::restart;
     std::string_view default_words = {};  // when the struct's initialiser does not say it
 };
 

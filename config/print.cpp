@@ -41,12 +41,7 @@ std::size_t depth_of(std::string_view name) {
 std::string_view leaf_of(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
 std::string Printer::value_of(const Key& key, const Slot& slot) const {
-    if (key.form != Form::conninfo || secrets_ == Secrets::shown) return show(key, slot);
-    if (const auto* const* text = std::get_if<std::string*>(&slot)) {
-        return show_text(mask_conninfo(**text));
-    }
-    const auto* const* maybe = std::get_if<std::optional<std::string>*>(&slot);
-    return maybe != nullptr && **maybe ? show_text(mask_conninfo(***maybe)) : "null";
+    return secrets_ == Secrets::shown ? show(key, slot) : show_masked(key, slot);
 }
 
 void Printer::section(const Section& section, void* object, std::size_t indent, std::string first) {
@@ -136,7 +131,8 @@ std::string key_row(const Section& section, const Key& key) {
     if (key.presence == Presence::required) standard = "required";
     return "| `" + full_name(section, key) + "` | " + cell(type_words(key, key.slot(object))) +
            " | " + range + " | " + cell(standard) + " | " +
-           (key.built == Built::yes ? "yes" : "no") + " | " + cell(key.meaning) + " |\n";
+           (key.built == Built::yes ? "yes" : "no") + " | " +
+           (key.reload == Reload::live ? "live" : "restart") + " | " + cell(key.meaning) + " |\n";
 }
 
 }  // namespace
@@ -163,7 +159,8 @@ std::string print(const Config& config, Secrets secrets) {
 
 std::string print_keys() {
     std::string result =
-        "| key | type | range | default | built | meaning |\n|---|---|---|---|---|---|\n";
+        "| key | type | range | default | built | reload | meaning "
+        "|\n|---|---|---|---|---|---|---|\n";
     for (const Section& section :
          {listener_section(), database_section(), workload_section(), top_section()}) {
         for (const Key& key : section.keys) result += key_row(section, key);

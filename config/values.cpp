@@ -6,6 +6,7 @@
 
 #include "config/codes.h"
 #include "config/forms.h"
+#include "config/print.h"
 #include "config/read.h"
 #include "config/suggest.h"
 #include "config/units.h"
@@ -186,6 +187,15 @@ std::optional<Problem> assign_null(const Key&, const Slot& slot) {
 }
 
 std::string show(const Key& key, const Slot& slot) { return std::visit(Shower{key}, slot); }
+
+std::string show_masked(const Key& key, const Slot& slot) {
+    if (key.form != Form::conninfo) return show(key, slot);
+    if (const auto* const* text = std::get_if<std::string*>(&slot)) {
+        return show_text(mask_conninfo(**text));
+    }
+    const auto* const* maybe = std::get_if<std::optional<std::string>*>(&slot);
+    return maybe != nullptr && **maybe ? show_text(mask_conninfo(***maybe)) : "null";
+}
 
 std::string show_key(std::string_view name) {
     std::string result = "\"";

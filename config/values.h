@@ -21,6 +21,9 @@ namespace pgb::config {
 /// The value as the file writes it on one line, texts in double quotes.
 [[nodiscard]] std::string show(const Key& key, const Slot& slot);
 
+/// The same for eyes that must see no password.
+[[nodiscard]] std::string show_masked(const Key& key, const Slot& slot);
+
 /// A key of a mapping in double quotes: variables are not replaced in keys.
 [[nodiscard]] std::string show_key(std::string_view name);
 /// A value in double quotes, with `${` escaped.

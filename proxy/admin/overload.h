@@ -17,6 +17,9 @@ public:
     explicit OverloadWatch(std::size_t workload_count)
         : last_refusal_(workload_count, Instant::never()) {}
 
+    /// There are more workloads now.
+    void set_workload_count(std::size_t count) { last_refusal_.resize(count, Instant::never()); }
+
     /// True: an episode begins.
     bool on_refusal(std::size_t workload, Instant now) {
         Instant& last = last_refusal_[workload];

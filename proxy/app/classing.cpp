@@ -45,30 +45,47 @@ bool may_be_set(std::string_view text) {
 
 std::size_t FrontendConnection::workload_at_login() const {
     const LoginRequest& request = login_->request();
-    return server_.classifier().workload_of({.database = request.database,
-                                             .user = request.user,
-                                             .application_name = request.application_name,
-                                             .listener = door_.name,
-                                             .client = address_host(peer_)});
+    return server_.rules().workload_of({.database = request.database,
+                                        .user = request.user,
+                                        .application_name = request.application_name,
+                                        .listener = door_.name,
+                                        .client = address_host(peer_)});
 }
 
 void FrontendConnection::remember_login() {
-    const auto& workloads = server_.config().workloads;
-    if (workloads.size() < 2) return;
     const LoginRequest& request = login_->request();
     choice_ = std::make_unique<WorkloadChoice>();
-    choice_->candidates = server_.classifier().candidates({.database = request.database,
-                                                           .user = request.user,
-                                                           .application_name = {},
-                                                           .listener = door_.name,
-                                                           .client = address_host(peer_)});
-    std::erase_if(choice_->candidates,
-                  [&](std::uint16_t i) { return workloads[i].pooling != pooling(); });
-    choice_->at_login = choice_->usual = workload_;
+    choice_->database = request.database;
+    choice_->user = request.user;
+    choice_->at_login = workload_;
     choice_->chosen_at_login = choice_at_login(request);
     choice_->application_name = request.application_name;
     choice_->told_at_login = choice_->told = session_.told(kApplicationName);
-    session_.class_by(server_.classifier().looks_at_text() ? ClassedBy::texts : ClassedBy::names);
+    follow_rules();
+    on_reload();
+}
+
+// Where no rule of the session's pooling is left, the others serve it: a permit is for a transaction
+// in either.
+void FrontendConnection::follow_rules() {
+    const ConfigInForce& rules = server_.rules();
+    const config::Subject login{.database = choice_->database,
+                                .user = choice_->user,
+                                .application_name = choice_->application_name,
+                                .listener = door_.name,
+                                .client = address_host(peer_)};
+    choice_->generation = rules.generation();
+    choice_->candidates = rules.candidates(login, pooling_);
+    choice_->at_login = rules.choose(choice_->candidates, login).value_or(rules.workload_of(login));
+    choice_->usual = rules.choose(choice_->candidates, subject()).value_or(choice_->at_login);
+}
+
+void FrontendConnection::on_reload() {
+    if (choice_ == nullptr) return;
+    const ConfigInForce& rules = server_.rules();
+    session_.class_by(!rules.has_choice()     ? ClassedBy::login
+                      : rules.looks_at_text() ? ClassedBy::texts
+                                              : ClassedBy::names);
 }
 
 config::Subject FrontendConnection::subject() const {
@@ -82,17 +99,22 @@ config::Subject FrontendConnection::subject() const {
 
 // While a session keeps its backend its name counts as it was when it took it.
 void FrontendConnection::note_name() {
-    if (backend_ != nullptr || !server_.classifier().looks_at_application_name()) return;
+    if (backend_ != nullptr || !server_.rules().looks_at_application_name()) return;
     const std::string_view told = session_.told(kApplicationName);
     if (told == choice_->told) return;
     choice_->told = told;
     choice_->usual =
-        server_.classifier().choose(choice_->candidates, subject()).value_or(choice_->at_login);
+        server_.rules().choose(choice_->candidates, subject()).value_or(choice_->at_login);
 }
 
 void FrontendConnection::choose_workload() {
     // A transaction stays where it was admitted.
-    if (choice_ == nullptr || permit_.held()) return;
+    if (permit_.held()) return;
+    if (choice_->generation != server_.rules().generation()) follow_rules();
+    if (!server_.rules().has_choice()) {
+        workload_ = choice_->usual;
+        return;
+    }
     note_name();
     if (is_usual(server_.outbox().subject().text)) {
         workload_ = choice_->usual;
@@ -106,13 +128,13 @@ void FrontendConnection::choose_workload() {
 
 // Nothing was ever set, by no name was anything chosen, and no rule looks at texts.
 bool FrontendConnection::is_usual(std::string_view text) const {
-    return !server_.classifier().looks_at_text() && !session_.has_settings() &&
+    return !server_.rules().looks_at_text() && !session_.has_settings() &&
            choice_->chosen_at_login.empty() && choice_->last_refused.empty() && !may_be_set(text);
 }
 
 void FrontendConnection::ask_workload() {
-    session_.on_workload(choice_ == nullptr ||
-                         workload_for(chosen_by(server_.outbox().subject().text)) == workload_);
+    if (choice_->generation != server_.rules().generation()) follow_rules();
+    session_.on_workload(workload_for(chosen_by(server_.outbox().subject().text)) == workload_);
 }
 
 // A SET that begins a transaction already counts for it: so SET LOCAL chooses for its block, and
@@ -127,12 +149,12 @@ std::string FrontendConnection::chosen_by(std::string_view text) const {
 }
 
 std::size_t FrontendConnection::workload_for(std::string_view chosen) const {
-    if (chosen.empty() && !server_.classifier().looks_at_text()) return choice_->usual;
+    if (chosen.empty() && !server_.rules().looks_at_text()) return choice_->usual;
     config::Subject subject = this->subject();
     subject.text = server_.outbox().subject().text;
     subject.whole = server_.outbox().subject().whole;
     subject.chosen = chosen;
-    return server_.classifier().choose(choice_->candidates, subject).value_or(choice_->at_login);
+    return server_.rules().choose(choice_->candidates, subject).value_or(choice_->at_login);
 }
 
 // Once for each choice: a name that is wrong, or not for this client, would else look as if it had

@@ -22,16 +22,6 @@ PoolSettings pool_settings(const config::DatabaseEntry& entry, std::uint64_t jit
             .jitter_seed = jitter_seed};
 }
 
-std::vector<PoolWorkload> pool_workloads(const std::vector<config::Workload>& workloads) {
-    std::vector<PoolWorkload> result;
-    result.reserve(workloads.size());
-    for (const config::Workload& workload : workloads) {
-        result.push_back({static_cast<std::uint32_t>(workload.concurrency),
-                          static_cast<std::uint32_t>(workload.max_pinned)});
-    }
-    return result;
-}
-
 void append_part(std::string& key, std::string_view part) {
     key += part;
     key += '\0';
@@ -48,18 +38,26 @@ bool is_permanent(std::string_view sqlstate) {
 
 }  // namespace
 
-Database::Database(Server& server, const config::DatabaseEntry& entry,
-                   const std::vector<config::Workload>& workloads, std::uint64_t jitter_seed)
+Database::Database(Server& server, const config::DatabaseEntry& entry, std::uint64_t jitter_seed)
     : server_(server),
       entry_(entry),
-      pool_(pool_settings(entry, jitter_seed), pool_workloads(workloads)),
-      orphans_(workloads.size()),
+      pool_(pool_settings(entry, jitter_seed), server.pool_workloads()),
+      orphans_(server.config().workloads.size()),
       fixed_user_(conninfo_value(entry.conninfo, "user")),
       fixed_database_(conninfo_value(entry.conninfo, "dbname")),
       backends_(entry.pool_size) {
     if (entry.lock_sampler.conninfo) {
         sampler_ = std::make_unique<LockSampler>(server, *this, entry.lock_sampler);
     }
+}
+
+void Database::on_reload() {
+    pool_.set_limits(pool_settings(entry_, 0));
+    pool_.set_workloads(server_.pool_workloads());
+    orphans_.set_workload_count(server_.config().workloads.size());
+    // Slots that were in use once may be again.
+    if (entry_.pool_size > backends_.size()) backends_.resize(entry_.pool_size);
+    if (sampler_ != nullptr) sampler_->set_workload_count(server_.config().workloads.size());
 }
 
 GroupId Database::join(const LoginRequest& request, config::Pooling pooling) {

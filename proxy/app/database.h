@@ -27,9 +27,11 @@ class Server;
 /// with, and the permits of backends that were lost without an answer.
 class Database {
 public:
-    Database(Server& server, const config::DatabaseEntry& entry,
-             const std::vector<config::Workload>& workloads, std::uint64_t jitter_seed);
+    /// `entry` is changed by reloads and stays where it is.
+    Database(Server& server, const config::DatabaseEntry& entry, std::uint64_t jitter_seed);
 
+    /// Its entry or the workloads have changed.
+    void on_reload();
     [[nodiscard]] const config::DatabaseEntry& entry() const { return entry_; }
     [[nodiscard]] Pool& pool() { return pool_; }
     [[nodiscard]] const Pool& pool() const { return pool_; }

@@ -16,7 +16,7 @@ void Server::drain() {
     }
     draining_ = true;
     drain_started_ = loop_.now();
-    doors_close_at_ = drain_started_ + config_.drain.delay;
+    doors_close_at_ = drain_started_ + config().drain.delay;
     log_.info("draining", {{"clients", static_cast<std::int64_t>(frontends_.size())}});
     gate_.shed_all_waiting(ShedReason::draining, settled_);
     // Sessions in a transaction are told at its end, the others now. By id: telling one may end
@@ -55,7 +55,7 @@ void Server::continue_drain() {
     const Instant now = loop_.now();
     if (now >= doors_close_at_) close_doors();
     const bool done = frontends_.size() == dead_frontends_.size() && !doors_open_;
-    const bool late = now - drain_started_ >= config_.drain.timeout;
+    const bool late = now - drain_started_ >= config().drain.timeout;
     if (!done && !late) return;
     if (late && !done) {
         log_.warn("drain_timeout", {{"clients", static_cast<std::int64_t>(frontends_.size())}});

@@ -301,6 +301,12 @@ void FrontendConnection::close_when_flushed() {
     set_tcp_user_timeout(socket_.fd(), server_.config().limits.tcp_user_timeout);
 }
 
+void FrontendConnection::watch_idleness() {
+    if (phase_ != FrontendPhase::session) return;
+    const Instant since = session_.idle_since();
+    server_.idle_watch().add(id_, since.is_never() ? server_.now() : since);
+}
+
 void FrontendConnection::check_idle() {
     if (phase_ != FrontendPhase::session) return;
     const Instant now = server_.now();

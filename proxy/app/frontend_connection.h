@@ -8,6 +8,7 @@
 #include "config/classify.h"
 #include "config/model.h"
 #include "proxy/admin/holders.h"
+#include "proxy/app/config_in_force.h"
 #include "proxy/app/output_buffer.h"
 #include "proxy/app/spare_buffers.h"
 #include "proxy/base/instant.h"
@@ -46,14 +47,17 @@ enum class FrontendPhase : std::uint8_t {
 
 /// What the workload of a session's transactions is chosen by, beside the text of each.
 struct WorkloadChoice {
-    config::Classifier::Candidates candidates;  ///< pooled as the session is
-    std::size_t at_login = 0;                   ///< serves what none of them does
-    std::size_t usual = 0;                      ///< without a text or a name to look at
-    std::string application_name;               ///< of the startup packet
-    std::string told_at_login;                  ///< the same, as PostgreSQL reported it
-    std::string told;                           ///< as it counts now
-    std::string chosen_at_login;                ///< `pgbulkhead.workload` of the startup packet
-    std::string last_refused;                   ///< a choice that was told to be of no effect
+    std::string database;                  ///< as the client asked for it
+    std::string user;                      ///< the same
+    std::uint32_t generation = 0;          ///< of the rules that the next three are of
+    ConfigInForce::Candidates candidates;  ///< pooled as the session is
+    std::size_t at_login = 0;              ///< serves what none of them does
+    std::size_t usual = 0;                 ///< without a text or a name to look at
+    std::string application_name;          ///< of the startup packet
+    std::string told_at_login;             ///< the same, as PostgreSQL reported it
+    std::string told;                      ///< as it counts now
+    std::string chosen_at_login;           ///< `pgbulkhead.workload` of the startup packet
+    std::string last_refused;              ///< a choice that was told to be of no effect
 };
 
 /// One frontend: its socket, the bytes that wait on either side, and the session machine that
@@ -101,6 +105,10 @@ public:
     /// client, or the backend that is lent to it.
     void look_for_silence();
     void on_drain();
+    /// The rules have changed: they count from its next transaction on.
+    void on_reload();
+    /// `limits.client_idle_timeout` has changed.
+    void watch_idleness();
     /// Sends it away if it has been silent between two transactions for client_idle_timeout.
     void check_idle();
     /// Its CancelRequest has had its effect.
@@ -155,13 +163,13 @@ private:
     void finish_closing();
 
     // residence.cpp: `pooling: session`
-    [[nodiscard]] config::Pooling pooling() const;
     void become_resident(BackendConnection& backend);
     void refuse_login(const PoolAction& action);
 
     // classing.cpp
     [[nodiscard]] std::size_t workload_at_login() const;
     void remember_login();
+    void follow_rules();
     void choose_workload();
     void ask_workload();
     void note_name();
@@ -206,13 +214,13 @@ private:
     std::uint64_t id_;
     std::size_t workload_ = 0;
     std::size_t pin_workload_ = 0;  // which the pin is counted for, if the session has one
-    // If the file has more than one workload: what the choice among them needs.
-    std::unique_ptr<WorkloadChoice> choice_;
+    std::unique_ptr<WorkloadChoice> choice_;  // from the greeting on
     GroupId group_{};
     std::int32_t pid_ = 0;
     Instant opened_at_;
     Instant arrived_at_;
     FrontendPhase phase_ = FrontendPhase::login;
+    config::Pooling pooling_ = config::Pooling::transaction;  // decided at login, for good
     bool readable_ = false;
     bool writable_ = false;
     bool eof_ = false;

@@ -66,10 +66,11 @@ void FrontendConnection::begin_login() {
         return;
     }
     workload_ = workload_at_login();
-    group_ = database_->join(request, pooling());
+    pooling_ = server_.config().workloads[workload_].pooling;
+    group_ = database_->join(request, pooling_);
     greeting_asked_ = true;
     Pool::Actions actions;
-    if (pooling() == config::Pooling::session) {
+    if (pooling_ == config::Pooling::session) {
         database_->pool().ask(*this, group_, workload_index(), server_.now(), actions);
     } else {
         database_->pool().ask_login(*this, group_, server_.now(), actions);

@@ -105,7 +105,7 @@ HolderList Server::holders(std::optional<std::size_t> workload, std::size_t coun
     });
     for (const auto& database : databases_) {
         database->departed().for_each([&](BackendId, const Holder& holder) {
-            if (workload && holder.workload != config_.workloads[*workload].name) return;
+            if (workload && holder.workload != config().workloads[*workload].name) return;
             share(holder.state, holder.state_since);
             all.push_back({holder.granted_at, nullptr, &holder});
         });

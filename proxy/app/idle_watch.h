@@ -29,6 +29,7 @@ public:
         looks_.pop();
         return frontend;
     }
+    [[nodiscard]] Duration timeout() const { return timeout_; }
     [[nodiscard]] Instant next_deadline() const {
         return looks_.empty() ? Instant::never() : looks_.top().first;
     }

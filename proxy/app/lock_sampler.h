@@ -32,6 +32,8 @@ class LockSampler {
 public:
     LockSampler(Server& server, Database& database, const config::LockSampler& rules);
 
+    /// There are more workloads now.
+    void set_workload_count(std::size_t count) { sampled_.resize(count); }
     void on_connected(ConnectedBackend connected);
     void on_connect_failed(const ConnectFailure& failure);
 

@@ -17,10 +17,6 @@ constexpr std::size_t kKeyBytes = 4;
 constexpr std::size_t kLongKeyBytes = 32;
 }  // namespace
 
-config::Pooling FrontendConnection::pooling() const {
-    return server_.config().workloads[workload_].pooling;
-}
-
 bool FrontendConnection::awaits_backend() const {
     if (phase_ == FrontendPhase::login) return greeting_asked_;
     return session_.state() == SessionState::waiting_backend;
@@ -79,7 +75,7 @@ void FrontendConnection::become_resident(BackendConnection& backend) {
 }
 
 void FrontendConnection::drop_pin() {
-    if (pooling() == config::Pooling::session) {
+    if (pooling_ == config::Pooling::session) {
         database_->pool().remove_resident();
     } else {
         database_->pool().drop_pin(static_cast<WorkloadIndex>(pin_workload_));

@@ -23,15 +23,6 @@ constexpr std::string_view kHoldersPath = "/api/v1/holders";
 // Each round settles what the one before made possible; more than a few means a loop of ours.
 constexpr int kDispatchRoundsMax = 64;
 
-LaneMode lane_mode(config::Mode mode) {
-    switch (mode) {
-        case config::Mode::enforce: return LaneMode::enforce;
-        case config::Mode::shadow: return LaneMode::shadow;
-        case config::Mode::off: return LaneMode::off;
-    }
-    return LaneMode::enforce;
-}
-
 std::uint64_t random_seed() {
     std::uint64_t seed = 0;
     fill_random({reinterpret_cast<char*>(&seed), sizeof seed});
@@ -44,7 +35,6 @@ Server::Server(Loop& loop, Log& log, const config::Config& config)
     : loop_(loop),
       log_(log),
       config_(config),
-      classifier_(config),
       tables_{frontend_heads(static_cast<std::uint32_t>(config.limits.max_message_buffer)),
               backend_heads(static_cast<std::uint32_t>(config.limits.max_message_buffer)),
               &tracking_},
@@ -53,22 +43,13 @@ Server::Server(Loop& loop, Log& log, const config::Config& config)
                    .memory_max = config.limits.max_statement_memory}),
       cancel_sender_(loop),
       idle_watch_(config.limits.client_idle_timeout),
-      times_(config.workloads.size()),
-      overloads_(config.workloads.size()),
       read_buffer_(kReadBufferSize),
       timer_(loop, [] {}),
       started_at_(loop.now()),
       random_state_(random_seed()) {
-    for (const config::Workload& workload : config.workloads) {
-        gate_.add_lane(workload.name,
-                       {.concurrency = static_cast<std::uint32_t>(workload.concurrency),
-                        .queue = static_cast<std::uint32_t>(workload.queue),
-                        .queue_wait = workload.queue_wait},
-                       {.mode = lane_mode(workload.mode), .pace_retries = workload.pace_retries});
-    }
-    for (const config::DatabaseEntry& entry : config.databases) {
-        databases_.push_back(
-            std::make_unique<Database>(*this, entry, config.workloads, random_seed()));
+    set_lanes();
+    for (const config::DatabaseEntry& entry : this->config().databases) {
+        databases_.push_back(std::make_unique<Database>(*this, entry, random_seed()));
     }
     connector_ = std::make_unique<BackendConnector>(
         loop, ConnectorCallbacks{.on_connected =
@@ -125,16 +106,17 @@ Result<bool> Server::start() {
     snapshots_ = std::make_unique<SnapshotBox<StampedSnapshot>>(loop_, [this] {
         return StampedSnapshot{make_snapshot(), loop_.now()};
     });
-    for (const config::Listener& listener : config_.listen) {
+    for (const config::Listener& listener : config().listen) {
         if (Result<bool> opened = open_door(listener); !opened) return opened;
     }
     doors_open_ = true;
+    reload_figures_.last_success_seconds = unix_seconds();
     snapshots_->publish();
     holder_lists_ = std::make_unique<SnapshotBox<HolderList>>(
         loop_, [this] { return holders(std::nullopt, kHoldersShown); });
     // What clients do is not for everyone who may ask for probes.
     const std::pair<const std::optional<config::Address>&, bool> http[] = {
-        {config_.admin.http, true}, {config_.admin.probes, false}};
+        {config().admin.http, true}, {config().admin.probes, false}};
     for (const auto& [address, shows_holders] : http) {
         if (!address) continue;
         if (Result<bool> opened = open_http(*address, shows_holders); !opened) return opened;
@@ -192,8 +174,8 @@ Result<bool> Server::open_http(const config::Address& address, bool shows_holder
 void Server::accept(const DoorFacts& door, AcceptedConnection connection) {
     ++totals_.clients_accepted;
     if (!door.is_unix) {
-        set_tcp_options(connection.fd, keepalive_options(config_.limits.tcp_keepalive,
-                                                         config_.limits.tcp_user_timeout));
+        set_tcp_options(connection.fd, keepalive_options(config().limits.tcp_keepalive,
+                                                         config().limits.tcp_user_timeout));
     }
     const std::uint64_t id = next_frontend_++;
     auto frontend = std::make_unique<FrontendConnection>(*this, id, connection.fd, door,
@@ -201,7 +183,7 @@ void Server::accept(const DoorFacts& door, AcceptedConnection connection) {
     FrontendConnection& accepted = *frontend;
     frontends_.emplace(id, std::move(frontend));
     logging_in_.push_back(accepted);
-    if (logging_in_.size() > config_.limits.max_startup) {
+    if (logging_in_.size() > config().limits.max_startup) {
         ++totals_.clients_refused;
         accepted.on_login_failed(sqlstate::kTooManyConnections,
                                  "sorry, too many clients are starting up");
@@ -237,7 +219,7 @@ void Server::login_finished(FrontendConnection& frontend) {
 void Server::note_dead(FrontendConnection& frontend) { dead_frontends_.push_back(frontend.id()); }
 
 bool Server::too_many_clients() const {
-    return frontends_.size() - logging_in_.size() >= config_.limits.max_clients;
+    return frontends_.size() - logging_in_.size() >= config().limits.max_clients;
 }
 
 Database* Server::database_for(std::string_view name) {
@@ -332,7 +314,7 @@ void Server::sweep() {
     holding_.for_each([](FrontendConnection& frontend) { frontend.on_tick(); });
     for (const auto& database : databases_) database->sweep(now);
     shadow_report_.look(gate_, now, log_);
-    while (!logging_in_.empty() && now - logging_in_.front().opened_at() >= config_.auth.timeout) {
+    while (!logging_in_.empty() && now - logging_in_.front().opened_at() >= config().auth.timeout) {
         FrontendConnection& late = logging_in_.front();
         late.login_timed_out();
         login_finished(late);

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "config/classify.h"
 #include "config/model.h"
 #include "proxy/admin/holders.h"
 #include "proxy/admin/overload.h"
+#include "proxy/app/config_in_force.h"
 #include "proxy/app/database.h"
 #include "proxy/app/deadline_watch.h"
 #include "proxy/app/frontend_connection.h"
@@ -63,10 +63,19 @@ public:
     /// Ends the loop after this turn.
     void stop();
 
+    // reload.cpp
+    /// Puts in force what of it is live, at once and for everybody; says what is different.
+    std::vector<config::Change> reload(const config::Config& wanted);
+    [[nodiscard]] ReloadFigures& reload_figures() { return reload_figures_; }
+    /// By number, as the pools know them.
+    [[nodiscard]] std::vector<PoolWorkload> pool_workloads() const;
+
     // What connections need.
     [[nodiscard]] Loop& loop() { return loop_; }
     [[nodiscard]] Log& log() { return log_; }
-    [[nodiscard]] const config::Config& config() const { return config_; }
+    /// A reload changes it in place, between two turns.
+    [[nodiscard]] const config::Config& config() const { return config_.values(); }
+    [[nodiscard]] const ConfigInForce& rules() const { return config_; }
     [[nodiscard]] Gate& gate() { return gate_; }
     [[nodiscard]] Outbox& outbox() { return outbox_; }
     [[nodiscard]] std::span<char> read_buffer() { return read_buffer_; }
@@ -94,7 +103,6 @@ public:
     void note_not_holding(FrontendConnection& frontend);
 
     [[nodiscard]] Database* database_for(std::string_view name);
-    [[nodiscard]] const config::Classifier& classifier() const { return classifier_; }
     [[nodiscard]] FrontendConnection* find_frontend(std::uint64_t id);
     void login_finished(FrontendConnection& frontend);
     [[nodiscard]] bool too_many_clients() const;
@@ -143,6 +151,7 @@ private:
     void continue_drain();
     void continue_stop();
     void close_doors();
+    void set_lanes();
     void note_overload(std::size_t workload, ShedReason reason);
     void log_overload(std::size_t workload, ShedReason reason);
     [[nodiscard]] Snapshot make_snapshot() const;
@@ -155,8 +164,7 @@ private:
 
     Loop& loop_;
     Log& log_;
-    const config::Config& config_;
-    config::Classifier classifier_;
+    ConfigInForce config_;
     StateTracking tracking_;
     SessionTables tables_;
     StatementRegistry statements_;
@@ -166,6 +174,7 @@ private:
     IdleWatch idle_watch_;
     DeadlineWatch deadlines_;
     Totals totals_;
+    ReloadFigures reload_figures_;
     std::vector<WorkloadTimes> times_;
     std::vector<std::unique_ptr<Database>> databases_;
     std::unordered_map<std::uint64_t, std::unique_ptr<FrontendConnection>> frontends_;
@@ -176,7 +185,7 @@ private:
     std::unique_ptr<SnapshotBox<StampedSnapshot>> snapshots_;
     std::unique_ptr<SnapshotBox<HolderList>> holder_lists_;
     std::vector<std::unique_ptr<HttpServer>> http_;
-    OverloadWatch overloads_;
+    OverloadWatch overloads_{0};
     std::vector<std::pair<std::size_t, ShedReason>> begun_overloads_;  // not logged yet
 
     IntrusiveList<FrontendConnection, ReadyFrontends> ready_frontends_;

@@ -23,7 +23,7 @@ Duration Server::retry_after(Waiter& refused, std::size_t workload, ShedReason r
     using std::chrono::milliseconds;
     const LaneId lane{static_cast<std::uint16_t>(workload)};
     const Duration cap =
-        std::max<Duration>(config_.workloads[workload].retry_after_cap, milliseconds(1));
+        std::max<Duration>(config().workloads[workload].retry_after_cap, milliseconds(1));
     switch (reason) {
         case ShedReason::queue_full:
         case ShedReason::queue_timeout:
@@ -47,7 +47,7 @@ Duration Server::retry_after(Waiter& refused, std::size_t workload, ShedReason r
 ShedFacts Server::shed_facts(Waiter& refused, std::size_t workload, ShedReason reason,
                              Duration waited, Duration not_before) {
     const LaneId lane{static_cast<std::uint16_t>(workload)};
-    const config::Workload& rules = config_.workloads[workload];
+    const config::Workload& rules = config().workloads[workload];
     const LaneStats& stats = gate_.stats(lane);
     note_overload(workload, reason);
     return {.reason = reason,
@@ -64,7 +64,7 @@ ShedFacts Server::shed_facts(Waiter& refused, std::size_t workload, ShedReason r
 
 std::uint32_t Server::limit_in_force(LaneId lane) const {
     if (gate_.rules(lane).mode == LaneMode::enforce) return gate_.budget(lane).concurrency;
-    return static_cast<std::uint32_t>(config_.limits.max_clients);
+    return static_cast<std::uint32_t>(config().limits.max_clients);
 }
 
 Readiness Server::readiness() const {
@@ -85,6 +85,7 @@ WorkloadSnapshot Server::workload_snapshot(std::size_t workload) const {
     const LaneStats* const in_shadow = gate_.shadow(lane);
     const LaneStats& shadow = in_shadow != nullptr ? *in_shadow : kNoShadow;
     WorkloadSnapshot snapshot{.name = std::string(gate_.name(lane)),
+                              .listed = config_.is_listed(workload),
                               .concurrency = gate_.budget(lane).concurrency,
                               .queue = gate_.budget(lane).queue,
                               .running = stats.running,
@@ -142,6 +143,7 @@ Snapshot Server::make_snapshot() const {
         .startup_sessions = static_cast<std::uint32_t>(logging_in_.size()),
         .uptime_seconds = std::chrono::duration<double>(loop_.now() - started_at_).count(),
         .totals = totals,
+        .reloads = reload_figures_,
         .workloads = {},
         .databases = {}};
     for (std::size_t i = 0; i < times_.size(); ++i) {

@@ -32,6 +32,7 @@ class Log {
 public:
     Log(LogLevel level, LogFormat format);
 
+    void set_level(LogLevel level) { level_ = level; }
     [[nodiscard]] bool would_write(LogLevel level) const { return level >= level_; }
     void write(LogLevel level, std::string_view event, std::initializer_list<LogField> fields);
 

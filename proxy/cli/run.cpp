@@ -1,7 +1,11 @@
 #include "proxy/cli/run.h"
 
 #include <csignal>
+#include <optional>
+#include <utility>
 
+#include "proxy/app/log_level.h"
+#include "proxy/app/reloading.h"
 #include "proxy/app/server.h"
 #include "proxy/app/version.h"
 #include "proxy/cli/load_config.h"
@@ -12,27 +16,26 @@ namespace pgb {
 
 namespace {
 
-LogLevel level_of(config::LogLevel level) {
-    switch (level) {
-        case config::LogLevel::debug: return LogLevel::debug;
-        case config::LogLevel::info: return LogLevel::info;
-        case config::LogLevel::warn: return LogLevel::warn;
-        case config::LogLevel::error: return LogLevel::error;
-    }
-    return LogLevel::info;
-}
-
-int serve(const config::Config& config, Log& log) {
+int serve(const config::Config& config, std::optional<ConfigSource> source,
+          const config::EnvLookup& env, Log& log) {
     Loop loop;
     Server server(loop, log, config);
+    std::optional<Reloading> reloading;
     Signals signals(loop, [&](int signal) {
         if (signal == SIGTERM) server.drain();
         if (signal == SIGINT) server.stop();
+        if (signal != SIGHUP) return;
+        if (reloading) {
+            reloading->reload("SIGHUP");
+        } else {
+            log.warn("nothing_to_reload", {{"note", "no file was named with -c"}});
+        }
     });
     if (Result<bool> started = server.start(); !started) {
         log.error("cannot_start", {{"message", started.error().message}});
         return config::kExitFailed;
     }
+    if (source) reloading.emplace(loop, server, log, std::move(*source), env);
     log.info("ready", {{"version", kVersion}});
     loop.run();
     log.info("stopped", {});
@@ -43,6 +46,8 @@ int serve(const config::Config& config, Log& log) {
 
 int run(const config::Options& options, const config::EnvLookup& env, std::ostream& err) {
     ignore_sigpipe();
+    std::optional<ConfigSource> source;
+    if (options.file) source = ConfigSource{*options.file, FileState::of(*options.file)};
     const std::optional<config::Config> loaded = load_config(options, env, err);
     if (!loaded) return config::kExitBadUsage;
     Log log(level_of(loaded->log.level),
@@ -53,7 +58,7 @@ int run(const config::Options& options, const config::EnvLookup& env, std::ostre
                  {{"limit", static_cast<std::int64_t>(files)},
                   {"max_clients", static_cast<std::int64_t>(loaded->limits.max_clients)}});
     }
-    return serve(*loaded, log);
+    return serve(*loaded, std::move(source), env, log);
 }
 
 }  // namespace pgb

@@ -57,4 +57,13 @@ struct Totals {
     std::uint64_t bytes_to_backends = 0;
 };
 
+/// How the configuration file was last taken, and how it compares with what is in force.
+struct ReloadFigures {
+    bool last_succeeded = true;
+    double last_success_seconds = 0;  ///< When, in seconds of Unix time; at first the start.
+    std::uint64_t succeeded = 0;
+    std::uint64_t failed = 0;
+    std::uint32_t restart_needed = 0;  ///< What the file says and only a restart puts in force.
+};
+
 }  // namespace pgb

@@ -95,6 +95,15 @@ constexpr std::array kTotals = {
     TotalFamily{MetricType::Counter, "pgbulkhead_statements_evicted_total",
                 "Prepared statements closed on a backend that had max_backend_statements.",
                 [](const Snapshot& s) { return number(s.totals.statements_evicted); }},
+    TotalFamily{MetricType::Gauge, "pgbulkhead_config_last_reload_successful",
+                "1 unless the latest attempt to load the file failed.",
+                [](const Snapshot& s) { return s.reloads.last_succeeded ? 1.0 : 0.0; }},
+    TotalFamily{MetricType::Gauge, "pgbulkhead_config_last_reload_success_timestamp_seconds",
+                "Unix time at which the file was last loaded.",
+                [](const Snapshot& s) { return s.reloads.last_success_seconds; }},
+    TotalFamily{MetricType::Gauge, "pgbulkhead_config_restart_needed",
+                "Keys and entries of the file that are not in force before a restart.",
+                [](const Snapshot& s) { return number(s.reloads.restart_needed); }},
     TotalFamily{MetricType::Counter, "pgbulkhead_received_from_clients_bytes_total",
                 "Bytes read from clients.",
                 [](const Snapshot& s) { return number(s.totals.bytes_from_clients); }},
@@ -117,6 +126,9 @@ struct WorkloadFamily {
 };
 
 constexpr std::array kWorkloads = {
+    WorkloadFamily{MetricType::Gauge, "pgbulkhead_workload_configured",
+                   "1 while the file has the workload; 0: removed, it ends what it has.",
+                   [](const WorkloadSnapshot& w) { return w.listed ? 1.0 : 0.0; }},
     WorkloadFamily{MetricType::Gauge, "pgbulkhead_workload_concurrency_limit",
                    "B: transactions of the workload that may run at once.",
                    [](const WorkloadSnapshot& w) { return number(w.concurrency); }},
@@ -286,6 +298,11 @@ void add_process(Families& families, const Snapshot& snapshot) {
         add_value(ready, state == snapshot.readiness ? 1 : 0,
                   {{"state", std::string(to_word(state))}});
     }
+    MetricFamily& reloads =
+        add_family(families, MetricType::Counter, "pgbulkhead_config_reloads_total",
+                   "Attempts to load the file anew, by result; a failure changes nothing.");
+    add_value(reloads, number(snapshot.reloads.succeeded), {{"result", "success"}});
+    add_value(reloads, number(snapshot.reloads.failed), {{"result", "failure"}});
     for (const TotalFamily& total : kTotals) {
         add_value(add_family(families, total.type, total.name, total.help), total.value(snapshot));
     }

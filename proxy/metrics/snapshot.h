@@ -41,6 +41,7 @@ struct WordCount {
 /// One workload at one moment. The names of the gate's books (proxy/gate/lane_stats.h) are kept.
 struct WorkloadSnapshot {
     std::string name;
+    bool listed = true;             ///< The file has it; false: it was removed.
     std::uint32_t concurrency = 0;  ///< B in force.
     std::uint32_t queue = 0;        ///< Q in force.
     std::uint32_t running = 0;
@@ -98,6 +99,7 @@ struct Snapshot {
     std::uint32_t startup_sessions = 0;  ///< Sessions that have not yet.
     double uptime_seconds = 0;
     Totals totals;
+    ReloadFigures reloads = {};
     std::vector<WorkloadSnapshot> workloads;
     std::vector<DatabaseSnapshot> databases;
 };

@@ -26,6 +26,7 @@ public:
     [[nodiscard]] bool may_begin(std::uint32_t under_way, Instant now) const {
         return under_way < (reachable_ ? connecting_max_ : 1) && now >= retry_at_;
     }
+    void set_connecting_max(std::uint32_t most) { connecting_max_ = most; }
     /// An attempt begins; its number is given back with a failure.
     [[nodiscard]] std::uint32_t begin() const { return failures_in_a_row_; }
 

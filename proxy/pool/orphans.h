@@ -23,6 +23,9 @@ class Orphans {
 public:
     explicit Orphans(std::size_t workload_count) : counts_(workload_count) {}
 
+    /// There are more workloads now.
+    void set_workload_count(std::size_t count) { counts_.resize(count); }
+
     /// `until`: when the hold passes.
     void add(BackendId backend, WorkloadIndex workload, Instant until);
     /// PostgreSQL no longer has it: the permit may go. False if the hold has passed before.

@@ -22,6 +22,32 @@ Pool::Pool(const PoolSettings& settings, const std::vector<PoolWorkload>& worklo
     PGB_CHECK(workloads.size() <= 0x10000);
 }
 
+void Pool::set_limits(const PoolSettings& settings) {
+    const bool other_lifetime = settings.lifetime_max != settings_.lifetime_max;
+    settings_.size = settings.size;
+    settings_.pool_wait = settings.pool_wait;
+    settings_.connecting_max = settings.connecting_max;
+    settings_.idle_timeout = settings.idle_timeout;
+    settings_.lifetime_max = settings.lifetime_max;
+    pacing_.set_connecting_max(settings.connecting_max);
+    roster_.set_size(settings.size);
+    waiting_.share_out(settings.size);
+    is_above_size_ = roster_.excess() > 0;
+    if (!other_lifetime) return;
+    earliest_age_ = Instant::never();
+    roster_.for_each([this](Backend& backend) {
+        if (backend.state == BackendState::connecting) return;
+        backend.end_of_life = end_of_life(backend);
+        if (backend.state != BackendState::idle) return;
+        earliest_age_ = std::min(earliest_age_, backend.end_of_life);
+    });
+}
+
+void Pool::set_workloads(const std::vector<PoolWorkload>& workloads) {
+    PGB_CHECK(workloads.size() <= 0x10000);
+    waiting_.set_workloads(settings_.size, workloads);
+}
+
 GroupId Pool::join(std::string_view key) {
     Group& group = groups_.find_or_make(key);
     ++group.sessions;
@@ -45,7 +71,9 @@ void Pool::ask(PoolWaiter& waiter, GroupId id, WorkloadIndex workload, Instant n
     // can't be sent there.
     const bool may_wait = settings_.pool_wait > Duration{0};
     const bool nobody_waits = waiting_.empty() && (login_waiting_ == 0 || !may_wait);
-    if (nobody_waits && !group.idle.empty()) return lend(waiter, group, workload, out);
+    if (nobody_waits && !group.idle.empty() && has_idle_to_lend()) {
+        return lend(waiter, group, workload, out);
+    }
     if (now < group.refused_until && group.idle.size() <= group.waiting) {
         return refuse(waiter, group, PoolRefusal::permanent, out);
     }
@@ -133,10 +161,8 @@ void Pool::on_connected(BackendId id, Instant now) {
     pacing_.succeeded();
     set_probe_group(nullptr);
     backend.group->greeting_known = true;
-    backend.end_of_life =
-        settings_.lifetime_max > Duration{0}
-            ? now + lifetime_jitter_.around(settings_.lifetime_max, kLifetimeJitterPercent)
-            : Instant::never();
+    backend.opened_at = now;
+    backend.end_of_life = end_of_life(backend);
     note_idle(backend, now);
 }
 
@@ -269,6 +295,12 @@ void Pool::end_promise(Backend& backend) {
     --group.promised;
     --promised_;
     note_unused(group);
+}
+
+Instant Pool::end_of_life(const Backend& backend) {
+    if (settings_.lifetime_max <= Duration{0}) return Instant::never();
+    return backend.opened_at +
+           lifetime_jitter_.around(settings_.lifetime_max, kLifetimeJitterPercent);
 }
 
 void Pool::note_idle(Backend& backend, Instant now) {

@@ -25,13 +25,14 @@ namespace pgb {
 /// closed for a waiter (a swap).
 ///
 /// Invariants after every public call:
-///   I1  connecting + idle + lent + pinned + closing + orphaned <= P.
+///   I1  connecting + idle + lent + pinned + closing + orphaned <= P, except after set_limits()
+///       lowered P: then their sum only falls.
 ///   I2  connects and swaps under way <= connecting_max; while unreachable none begins beside another.
-///   I3  pins <= P - 1, and of each workload <= its pinned_max.
+///   I3  pins <= P - 1, and of each workload <= its pinned_max, with the same exception.
 ///   I4  every ask ends in exactly one lend, greet or refuse, or in forget_waiter.
 ///   I5  within one workload and group backends are lent in order of arrival.
 /// And after tick(now):
-///   I6  no transaction waits while a backend of its group is idle.
+///   I6  no transaction waits while a backend of its group is idle; none is idle above P.
 ///   I7  no transaction has waited for pool_wait or longer.
 ///   I8  next_deadline() > now.
 ///
@@ -51,6 +52,13 @@ public:
     Pool(const PoolSettings& settings, const std::vector<PoolWorkload>& workloads);
     Pool(const Pool&) = delete;
     Pool& operator=(const Pool&) = delete;
+
+    /// Live. A larger P is used by the next tick(); above a smaller one the idle are closed by the
+    /// next tick(), the lent and pinned when they come back. All waits and ages are judged by the
+    /// new settings, also of those that were there before; seed and backoff stay.
+    void set_limits(const PoolSettings& settings);
+    /// Live. As many as before or more, known by the same numbers; shares follow.
+    void set_workloads(const std::vector<PoolWorkload>& workloads);
 
     // --- Groups -------------------------------------------------------------------------------
 
@@ -148,6 +156,11 @@ private:
     void remove_login(PoolWaiter& waiter);
     void set_probe_group(Group* group);
     void end_promise(Backend& backend);
+    [[nodiscard]] Instant end_of_life(const Backend& backend);
+    /// More are idle than will be closed to get down to P.
+    [[nodiscard]] bool has_idle_to_lend() const {
+        return !is_above_size_ || roster_.excess() < counts().of(BackendState::idle);
+    }
     void note_idle(Backend& backend, Instant now);
     void note_unused(Group& group);
     [[nodiscard]] bool is_unused(const Group& group) const;
@@ -155,6 +168,7 @@ private:
     // pool_tick.cpp, in the order of a tick
     void greet_logins(Actions& out);
     void close_aged(Instant now, Actions& out);
+    void close_excess(Actions& out);
     void open_for_logins(Instant now, Actions& out);
     void serve_transactions(Instant now, Actions& out);
     void serve(Flow& flow, Instant now, Actions& out);
@@ -187,7 +201,8 @@ private:
     std::uint32_t residents_ = 0;
     std::uint32_t promised_ = 0;  // swaps under way
     std::size_t login_waiting_ = 0;
-    Group* probe_group_ = nullptr;              // failed last; kept until the server is reachable
+    bool is_above_size_ = false;    // since P was lowered, until the last one above it has gone
+    Group* probe_group_ = nullptr;  // failed last; kept until the server is reachable
     Instant earliest_age_ = Instant::never();   // not later than the end of any idle backend's life
     Instant swap_retry_at_ = Instant::never();  // when a swap that was put off becomes possible
     Instant warm_swap_from_;                    // no warm backend is taken from its group before

@@ -20,6 +20,7 @@ void Pool::tick(Instant now, Actions& out) {
     now_ = now;
     if (login_waiting_ > 0) greet_logins(out);
     if (now >= earliest_age_) close_aged(now, out);
+    if (is_above_size_) close_excess(out);
     if (login_waiting_ > 0) open_for_logins(now, out);
     if (!waiting_.empty()) serve_transactions(now, out);
     if (!groups_.with_wishes.empty()) open_for_wishes(now, out);
@@ -54,6 +55,12 @@ void Pool::close_aged(Instant now, Actions& out) {
             earliest_age_ = std::min(earliest_age_, backend.end_of_life);
         }
     });
+}
+
+// P was lowered: the least recently used first, and whatever has come back since the last tick.
+void Pool::close_excess(Actions& out) {
+    while (roster_.excess() > 0 && !roster_.idle().empty()) close(roster_.idle().front(), out);
+    is_above_size_ = roster_.excess() > 0;
 }
 
 // One connect serves all logins of its group, and they go before transactions: a login has no

@@ -26,6 +26,9 @@ struct PoolSettings {
 struct PoolWorkload {
     std::uint32_t concurrency = 1;  ///< B, at least 1: its weight when backends are scarce.
     std::uint32_t pinned_max = 0;   ///< Pins of its sessions at once.
+    /// Whether new transactions may come. One that only ends what it has takes no share from the
+    /// others.
+    bool is_open = true;
 };
 
 /// Why a connect failed, in PostgreSQL's words or, when it never spoke, in ours.

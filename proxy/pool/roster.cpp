@@ -1,6 +1,8 @@
 #include "proxy/pool/roster.h"
 
+#include <algorithm>
 #include <array>
+#include <functional>
 
 namespace pgb {
 
@@ -19,29 +21,36 @@ constexpr std::array<std::array<bool, kBackendStateCount>, kBackendStateCount> k
 
 }  // namespace
 
-Roster::Roster(std::uint32_t size) : backends_(size) {
-    PGB_CHECK(size > 0);
-    free_.reserve(size);
-    // Taken from the back, so that low slots are used first: easier to read in a dump.
-    for (std::uint32_t slot = size; slot-- > 0;) {
-        backends_[slot].id = BackendId{slot, 1};
-        free_.push_back(slot);
-    }
-}
+Roster::Roster(std::uint32_t size) { set_size(size); }
 
 Roster::~Roster() {
     idle_.for_each([this](Backend& backend) { free(backend); });
 }
 
+void Roster::set_size(std::uint32_t size) {
+    PGB_CHECK(size > 0);
+    size_ = size;
+    const auto before = static_cast<std::uint32_t>(backends_.size());
+    if (size <= before) return;
+    for (std::uint32_t slot = before; slot < size; ++slot) {
+        backends_.push_back(std::make_unique<Backend>());
+        backends_.back()->id = BackendId{slot, 1};
+    }
+    // Taken from the back, so that low slots are used first: easier to read in a dump.
+    free_.reserve(size);
+    for (std::uint32_t slot = before; slot < size; ++slot) free_.push_back(slot);
+    std::sort(free_.begin(), free_.end(), std::greater<>());
+}
+
 const Backend* Roster::find(BackendId id) const {
     if (id.slot >= backends_.size()) return nullptr;
-    const Backend& backend = backends_[id.slot];
+    const Backend& backend = *backends_[id.slot];
     return backend.id == id && backend.group != nullptr ? &backend : nullptr;
 }
 
 Backend& Roster::open(Group& group) {
     PGB_CHECK(has_place());
-    Backend& backend = backends_[free_.back()];
+    Backend& backend = *backends_[free_.back()];
     free_.pop_back();
     backend.group = &group;
     backend.state = BackendState::connecting;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "proxy/base/check.h"
@@ -13,19 +14,21 @@ namespace pgb {
 
 struct IdleInPool;
 
-/// One of the P places, and the backend in it if there is one.
+/// One place, and the backend in it if there is one.
 struct Backend : ListHook<IdleInGroup>, ListHook<IdleInPool> {
     BackendId id;
     BackendState state = BackendState::connecting;
     Group* group = nullptr;      ///< Null: the place is free.
     WorkloadIndex workload = 0;  ///< Of a lent one: for whom it is counted.
     Instant idle_since;
+    Instant opened_at;             ///< When it had logged in.
     Instant end_of_life;           ///< From here on it is closed when idle.
     Group* promised_to = nullptr;  ///< Of a closing one: the group whose waiter wanted its place.
     std::uint32_t attempt = 0;     ///< Of a connecting one: what ConnectPacing::begin() said.
 };
 
 /// The P places: who is in which state. Moves are checked against the drawing in backend_state.h.
+/// P may change: a smaller one takes no place from anybody, it only lets nobody in.
 ///
 ///   R1  the counts, of all and of each group, always equal the states.
 ///   R2  exactly the idle ones are in idle() and in their group's idle list.
@@ -36,7 +39,13 @@ public:
     Roster& operator=(const Roster&) = delete;
     ~Roster();
 
-    [[nodiscard]] bool has_place() const { return !free_.empty(); }
+    void set_size(std::uint32_t size);
+    [[nodiscard]] bool has_place() const { return taken() < size_; }
+    /// How many of the backends that are not on their way out are above P.
+    [[nodiscard]] std::size_t excess() const {
+        const std::size_t staying = taken() - counts_.of(BackendState::closing);
+        return staying > size_ ? staying - size_ : 0;
+    }
     [[nodiscard]] const BackendCounts& counts() const { return counts_; }
     /// The least recently used first, which is the order of idle_since.
     [[nodiscard]] IntrusiveList<Backend, IdleInPool>& idle() { return idle_; }
@@ -46,7 +55,7 @@ public:
     /// Aborts when the backend has gone.
     [[nodiscard]] Backend& at(BackendId id) {
         PGB_CHECK(id.slot < backends_.size());
-        Backend& backend = backends_[id.slot];
+        Backend& backend = *backends_[id.slot];
         PGB_CHECK(backend.id == id && backend.group != nullptr);
         return backend;
     }
@@ -58,10 +67,19 @@ public:
     /// Everything but open() and free().
     void move(Backend& backend, BackendState to);
 
+    template <typename Visit>
+    void for_each(Visit visit) {
+        for (const auto& backend : backends_) {
+            if (backend->group != nullptr) visit(*backend);
+        }
+    }
+
 private:
+    [[nodiscard]] std::size_t taken() const { return backends_.size() - free_.size(); }
     void leave_state(Backend& backend);
 
-    std::vector<Backend> backends_;  // by slot; never resized, the lists point into it
+    std::vector<std::unique_ptr<Backend>> backends_;  // by slot; as many as P ever was
+    std::uint32_t size_ = 0;
     std::vector<std::uint32_t> free_;
     BackendCounts counts_;
     IntrusiveList<Backend, IdleInPool> idle_;

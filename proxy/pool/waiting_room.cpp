@@ -6,17 +6,30 @@
 namespace pgb {
 
 WaitingRoom::WaitingRoom(std::uint32_t pool_size, const std::vector<PoolWorkload>& workloads) {
+    set_workloads(pool_size, workloads);
+}
+
+void WaitingRoom::set_workloads(std::uint32_t pool_size,
+                                const std::vector<PoolWorkload>& workloads) {
+    PGB_CHECK(workloads.size() >= books_.size());
+    books_.resize(workloads.size());
+    for (std::size_t i = 0; i < workloads.size(); ++i) {
+        PGB_CHECK(workloads[i].concurrency > 0);
+        books_[i].limits = workloads[i];
+    }
+    share_out(pool_size);
+}
+
+void WaitingRoom::share_out(std::uint32_t pool_size) {
     std::uint64_t sum = 0;
-    for (const PoolWorkload& workload : workloads) sum += workload.concurrency;
-    books_.reserve(workloads.size());
-    for (const PoolWorkload& workload : workloads) {
-        PGB_CHECK(workload.concurrency > 0);
+    for (const Books& books : books_) sum += books.limits.is_open ? books.limits.concurrency : 0;
+    for (Books& books : books_) {
         std::uint64_t share = std::numeric_limits<std::uint32_t>::max();
         if (sum > pool_size) {
-            share =
-                std::max<std::uint64_t>(1, std::uint64_t{pool_size} * workload.concurrency / sum);
+            share = std::max<std::uint64_t>(
+                1, std::uint64_t{pool_size} * books.limits.concurrency / sum);
         }
-        books_.push_back({workload, static_cast<std::uint32_t>(share), {}});
+        books.share = static_cast<std::uint32_t>(share);
     }
 }
 

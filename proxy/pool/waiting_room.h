@@ -19,6 +19,11 @@ class WaitingRoom {
 public:
     WaitingRoom(std::uint32_t pool_size, const std::vector<PoolWorkload>& workloads);
 
+    /// Other shares and limits; those that were there before keep their places in the vector.
+    void set_workloads(std::uint32_t pool_size, const std::vector<PoolWorkload>& workloads);
+    /// The same workloads in another P.
+    void share_out(std::uint32_t pool_size);
+
     void add(PoolWaiter& waiter, Group& group, WorkloadIndex workload, Instant now);
     void remove(PoolWaiter& waiter);
 

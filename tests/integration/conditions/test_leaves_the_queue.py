@@ -6,6 +6,7 @@ import pytest
 
 from support.lanes import WORKLOADS, Holder, check_refusal, queued, waiting
 from support.messages import Q, codes
+from support.reloads import reload, workload
 from support.waiting import PATIENCE
 
 pytestmark = pytest.mark.needs_proxy
@@ -61,3 +62,17 @@ def test_a_drain_tells_waiters_and_none_of_them_starts(new_proxy, postgres, conn
     holder.session.query("commit")
     assert proxy.wait() == 0
     assert rows() == ["2"]
+
+
+def test_a_reload_that_shortens_the_wait_ends_it_and_nothing_starts(
+    new_proxy, postgres, connect, rows
+):
+    proxy = new_proxy(postgres, {"workloads": WORKLOADS})
+    holder = Holder(connect, proxy, "patient")
+    waiter = queued(proxy, connect, "patient", INSERT)
+    reload(proxy, {"workloads": workload(WORKLOADS, "patient", queue_wait="1ms")})
+    check_refusal(waiter.until("Z")[0], "patient", "queue_timeout")
+    only_the_place_is_back(proxy)
+    holder.release()
+    assert waiter.value("select 42") == "42"
+    assert rows() == []

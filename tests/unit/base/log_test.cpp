@@ -66,11 +66,14 @@ TEST_CASE("log: braces of a value are not a format") {
 }
 
 TEST_CASE("log: levels below the wanted one are not written") {
-    const Log log(LogLevel::warn, LogFormat::logfmt);
+    Log log(LogLevel::warn, LogFormat::logfmt);
     CHECK(!log.would_write(LogLevel::debug));
     CHECK(!log.would_write(LogLevel::info));
     CHECK(log.would_write(LogLevel::warn));
     CHECK(log.would_write(LogLevel::error));
+    log.set_level(LogLevel::info);
+    CHECK(!log.would_write(LogLevel::debug));
+    CHECK(log.would_write(LogLevel::info));
 }
 
 }  // namespace

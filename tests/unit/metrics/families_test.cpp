@@ -61,7 +61,13 @@ Snapshot full_snapshot() {
     s.startup_sessions = 2;
     s.uptime_seconds = 1.5;
     s.totals.bytes_from_clients = 9'007'199'254'740'991;
+    s.reloads = {.last_succeeded = false,
+                 .last_success_seconds = 1.75e9,
+                 .succeeded = 6,
+                 .failed = 7,
+                 .restart_needed = 8};
     s.workloads = {workload("reports"), workload("default")};
+    s.workloads[0].listed = false;
     DatabaseSnapshot& d = s.databases.emplace_back();
     d.name = "*";
     d.pool_size = 24;
@@ -109,6 +115,8 @@ TEST_CASE("metrics: every figure of a workload has its line") {
         const char* line : {
             R"(pgbulkhead_workload_concurrency_limit{workload="reports"} 3)",
             R"(pgbulkhead_workload_queue_limit{workload="reports"} 6)",
+            R"(pgbulkhead_workload_configured{workload="reports"} 0)",
+            R"(pgbulkhead_workload_configured{workload="default"} 1)",
             R"(pgbulkhead_workload_running{workload="reports"} 2)",
             R"(pgbulkhead_workload_waiting{workload="reports"} 1)",
             R"(pgbulkhead_workload_peak_running{workload="reports"} 3)",
@@ -159,6 +167,11 @@ TEST_CASE("metrics: every figure of a database entry and of the process has its 
              R"(pgbulkhead_build_info{version="0.1.0"} 1)",
              R"(pgbulkhead_readiness{state="draining"} 1)",
              R"(pgbulkhead_readiness{state="ready"} 0)",
+             "pgbulkhead_config_last_reload_successful 0",
+             "pgbulkhead_config_last_reload_success_timestamp_seconds 1750000000",
+             "pgbulkhead_config_restart_needed 8",
+             R"(pgbulkhead_config_reloads_total{result="success"} 6)",
+             R"(pgbulkhead_config_reloads_total{result="failure"} 7)",
              "pgbulkhead_clients 12",
              "pgbulkhead_startup_sessions 2",
              "pgbulkhead_uptime_seconds 1.5",

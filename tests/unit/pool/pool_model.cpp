@@ -13,7 +13,7 @@ constexpr std::size_t kSessions = 40;
 }  // namespace
 
 PoolModel::PoolModel(std::uint32_t seed) : rng_(seed) {
-    settings_.size = 1 + random(8);
+    settings_.size = most_ = 1 + random(8);
     settings_.pool_wait = one_in(5) ? Duration{0} : milliseconds(100 + random(500));
     settings_.connecting_max = 1 + random(3);
     settings_.idle_timeout = one_in(2) ? Duration{0} : milliseconds(200 + random(2000));
@@ -47,6 +47,20 @@ void PoolModel::step() {
         pass_time();
         tick();
     }
+}
+
+void PoolModel::reload() {
+    settings_.size = 1 + random(8);
+    settings_.pool_wait = one_in(5) ? Duration{0} : milliseconds(100 + random(500));
+    settings_.idle_timeout = one_in(2) ? Duration{0} : milliseconds(200 + random(2000));
+    settings_.lifetime_max = one_in(2) ? Duration{0} : milliseconds(500 + random(5000));
+    for (PoolWorkload& workload : workloads_) workload.concurrency = 1 + random(6);
+    most_ = std::max(settings_.size, pool_->counts().all());
+    pool_->set_limits(settings_);
+    pool_->set_workloads(workloads_);
+    tick();
+    REQUIRE((count(BackendState::idle) == 0 ||
+             pool_->counts().all() - count(BackendState::closing) <= settings_.size));
 }
 
 void PoolModel::wind_down() {
@@ -323,7 +337,8 @@ std::uint32_t PoolModel::count(BackendState state, std::size_t group) const {
 
 void PoolModel::check_books() {
     const BackendCounts& counts = pool_->counts();
-    REQUIRE(counts.all() <= settings_.size);
+    REQUIRE(counts.all() <= most_);
+    most_ = std::max(settings_.size, counts.all());
     REQUIRE(counts.all() == backends_.size());
     for (std::size_t i = 0; i < kBackendStateCount; ++i) {
         const auto state = static_cast<BackendState>(i);
@@ -337,7 +352,8 @@ void PoolModel::check_books() {
         REQUIRE(pool_->workload(index).pins <= workloads_[i].pinned_max);
         pins += pool_->workload(index).pins;
     }
-    REQUIRE(pins < settings_.size);
+    REQUIRE((pins < settings_.size || pins <= most_pins_));
+    most_pins_ = pins;
     const bool all_say_so =
         std::all_of(sessions_.begin(), sessions_.end(), [](const auto& session) {
             const bool waits =

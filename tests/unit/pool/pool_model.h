@@ -22,6 +22,8 @@ public:
     ~PoolModel();
 
     void step();
+    /// Another P, other waits and budgets.
+    void reload();
     /// Everything comes back and nobody asks any more: all books must be empty.
     void wind_down();
 
@@ -86,7 +88,9 @@ private:
     Instant now_;
     std::uint64_t asked_ = 0;
     std::uint64_t refusals_ = 0;
-    std::uint32_t trouble_ = 0;  // in a hundred: connects that fail
+    std::uint32_t most_ = 0;       // backends there may be: P, or what was above it when it fell
+    std::uint32_t most_pins_ = 0;  // the same
+    std::uint32_t trouble_ = 0;    // in a hundred: connects that fail
 };
 
 }  // namespace pgb::test

@@ -54,4 +54,19 @@ TEST_CASE("pool: no random run breaks an invariant, and every run reaches every 
     CHECK(refusals > 1000);
 }
 
+TEST_CASE("pool: whatever is reloaded, nothing is lost and nothing grows above P", "[pool]") {
+    std::uint64_t lends = 0;
+    for (std::uint32_t seed = 1; seed <= 40; ++seed) {
+        INFO("seed " << seed);
+        PoolModel model(seed);
+        for (int i = 0; i < 1500; ++i) {
+            model.step();
+            if (i % 37 == 0) model.reload();
+        }
+        model.wind_down();
+        lends += model.lends();
+    }
+    CHECK(lends > 1000);
+}
+
 }  // namespace pgb::test

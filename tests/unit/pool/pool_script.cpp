@@ -50,7 +50,9 @@ PoolScript::~PoolScript() {
 
 std::string PoolScript::step(const Words& words) {
     const std::string& verb = words.at(0);
-    if (verb == "pool" || verb == "workload") return configure(words);
+    for (const char* settings : {"pool", "workload", "resize", "again"}) {
+        if (verb == settings) return configure(words);
+    }
     if (verb == "at") {
         now_ = Instant(milliseconds(words.at(1)));
         return "";
@@ -64,14 +66,35 @@ std::string PoolScript::step(const Words& words) {
 }
 
 std::string PoolScript::configure(const Words& words) {
-    if (pool_ != nullptr) throw std::invalid_argument("the pool was made already");
-    if (words.at(0) == "workload") {
-        workload_names_.push_back(words.at(1));
-        const auto pins = words.size() > 3 ? std::stoul(words[3]) : 0;
-        workloads_.push_back({static_cast<std::uint32_t>(std::stoul(words.at(2))),
-                              static_cast<std::uint32_t>(pins)});
+    if (words[0] == "resize") {
+        read_settings(words);
+        pool().set_limits(settings_);
         return "";
     }
+    if (words[0] == "again") {
+        workloads_[workload(words.at(1))] = read_workload(words);
+        pool().set_workloads(workloads_);
+        return "";
+    }
+    if (pool_ != nullptr) throw std::invalid_argument("the pool was made already");
+    if (words[0] == "pool") {
+        read_settings(words);
+        return "";
+    }
+    workload_names_.push_back(words.at(1));
+    workloads_.push_back(read_workload(words));
+    return "";
+}
+
+PoolWorkload PoolScript::read_workload(const Words& words) {
+    PoolWorkload read{.concurrency = static_cast<std::uint32_t>(std::stoul(words.at(2)))};
+    read.is_open = words.back() != "closed";
+    const std::size_t count = words.size() - (read.is_open ? 0 : 1);
+    if (count > 3) read.pinned_max = static_cast<std::uint32_t>(std::stoul(words[3]));
+    return read;
+}
+
+void PoolScript::read_settings(const Words& words) {
     settings_.size = static_cast<std::uint32_t>(std::stoul(words.at(1)));
     settings_.connecting_max = settings_.size;
     for (std::size_t i = 2; i < words.size(); ++i) {
@@ -90,7 +113,6 @@ std::string PoolScript::configure(const Words& words) {
             throw std::invalid_argument("unknown setting " + key);
         }
     }
-    return "";
 }
 
 bool PoolScript::do_group_step(const Words& words) {

@@ -14,7 +14,8 @@ namespace pgb::test {
 /// Plays a transcript against a Pool, step by step. Times are milliseconds since the start.
 ///
 ///   pool P [wait=] [connecting=] [idle=] [lifetime=]      first line; 0 or absent: off
-///   workload NAME B [PINNED_MAX]                          before any other step
+///   workload NAME B [PINNED_MAX] [closed]                 before any other step
+///   resize P [wait=] …   again NAME B [PINNED_MAX] [closed]   a reload: settings, one workload
 ///   at MS                                                 the clock
 ///   join G   leave G   greeting G => known|unknown
 ///   ask WAITER G WORKLOAD   login WAITER G   forget WAITER
@@ -41,6 +42,8 @@ private:
     using Words = std::vector<std::string>;
 
     std::string configure(const Words& words);
+    void read_settings(const Words& words);
+    static PoolWorkload read_workload(const Words& words);
     std::string ask_something(const Words& words);
     bool do_group_step(const Words& words);
     bool do_backend_step(const Words& words);
