@@ -287,7 +287,9 @@ constexpr Key kWorkloadKeys[] = {
      "queue place is free.",
      Reload::live},
     {"deadline", slot_of<Workload, &Workload::deadline>, Form::duration, kAnyDuration, kOptional,
-     Built::no, "The time that a transaction without a deadline of its own has. 0: off.",
+     Built::yes,
+     "The time that a transaction without a deadline of its own (tag `deadline_ms`) has from its "
+     "first statement on. 0: off.",
      Reload::live},
     {"sqlstate",
      slot_of<Workload, &Workload::sqlstate>,

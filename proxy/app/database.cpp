@@ -99,6 +99,7 @@ LeaseRules Database::lease_rules(std::size_t workload) const {
     const config::Workload& rules = server_.config().workloads[workload];
     return {.holder_idle = rules.holder_idle_timeout,
             .transaction = rules.transaction_timeout,
+            .deadline = rules.deadline,
             .cancel_after_leave = rules.cancel_after_leave,
             .reset_timeout = entry_.reset_timeout,
             .cancel_timeout = entry_.cancel_timeout,

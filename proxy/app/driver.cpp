@@ -32,6 +32,8 @@ void FrontendConnection::carry_out() {
         send_to_frontend();
         deliver_reset();
     } while (!out.decisions().empty() || !out.backend_bytes().empty());
+    const DeadlineNotes notes = out.take_deadlines();
+    if ((notes.passed | notes.garbled) != 0) server_.note_deadlines(workload_, notes);
     out.clear();
     if (session_.state() == SessionState::closed && !is_dead()) {
         if (output_.empty() || broken_) {
@@ -88,7 +90,6 @@ void FrontendConnection::carry_out(Decision decision) {
 }
 
 void FrontendConnection::ask_permit() {
-    Outbox& out = server_.outbox();
     arrived_at_ = server_.now();
     choose_workload();
     if (server_.is_draining()) {
@@ -96,15 +97,11 @@ void FrontendConnection::ask_permit() {
         session_.on_refused(server_.shed_facts(*this, workload_, ShedReason::draining));
         return;
     }
+    Waiter::finish_by(session_.due(server_.config().workloads[workload_].deadline));
     Verdict verdict =
         server_.gate().arrive(lane_of(workload_), *this, server_.now(), server_.settled());
     switch (verdict.arrival) {
-        case Arrival::admitted:
-            permit_ = std::move(verdict.permit);
-            server_.times(workload_).gate_wait.record(Duration::zero());
-            server_.note_holding(*this);
-            session_.on_permit(database_->lease_rules(workload_), turn(), out);
-            return;
+        case Arrival::admitted: take_permit(std::move(verdict.permit), Duration::zero()); return;
         case Arrival::queued:
         case Arrival::parked: return;
         case Arrival::shed:
@@ -113,13 +110,18 @@ void FrontendConnection::ask_permit() {
     }
 }
 
+void FrontendConnection::take_permit(Permit permit, Duration waited) {
+    permit_ = std::move(permit);
+    server_.times(workload_).gate_wait.record(waited);
+    server_.note_holding(*this);
+    server_.deadlines().add(*this, Waiter::due());
+    session_.on_permit(database_->lease_rules(workload_), turn(), server_.outbox());
+}
+
 void FrontendConnection::on_settled(Settled& settled) {
     const Duration waited = server_.now() - Waiter::arrived();
     if (settled.granted) {
-        permit_ = std::move(settled.permit);
-        server_.times(workload_).gate_wait.record(waited);
-        server_.note_holding(*this);
-        session_.on_permit(database_->lease_rules(workload_), turn(), server_.outbox());
+        take_permit(std::move(settled.permit), waited);
     } else {
         session_.on_refused(server_.shed_facts(*this, workload_, settled.reason, waited));
     }

@@ -29,6 +29,7 @@ class Server;
 struct ReadyFrontends;
 struct HoldingFrontends;
 struct LoggingInFrontends;
+struct WatchedDeadlines;
 
 /// Which door a frontend came through.
 struct DoorFacts {
@@ -67,7 +68,8 @@ class FrontendConnection final : public SocketEvents,
                                  public PoolWaiter,
                                  public ListHook<ReadyFrontends>,
                                  public ListHook<HoldingFrontends>,
-                                 public ListHook<LoggingInFrontends> {
+                                 public ListHook<LoggingInFrontends>,
+                                 public DueHook<WatchedDeadlines> {
 public:
     FrontendConnection(Server& server, std::uint64_t id, int fd, const DoorFacts& door,
                        std::string peer);
@@ -97,6 +99,8 @@ public:
     /// A CancelRequest with this session's key has arrived.
     void on_cancel_request();
     void on_tick();
+    /// The deadline of its transaction has passed, and it holds a permit (deadline_watch.cpp).
+    void on_deadline();
     /// Ends the connection to whoever has acknowledged nothing for limits.tcp_user_timeout: its
     /// client, or the backend that is lent to it.
     void look_for_silence();
@@ -181,6 +185,7 @@ private:
     void carry_out(Decision decision);
     void flush_backend();
     void ask_permit();
+    void take_permit(Permit permit, Duration waited);
     void ask_backend();
     void ask_pin();
     void accept_backend(BackendConnection& backend);

@@ -206,6 +206,7 @@ void Server::note_holding(FrontendConnection& frontend) {
 }
 
 void Server::note_not_holding(FrontendConnection& frontend) {
+    deadlines_.forget(frontend);
     if (static_cast<ListHook<HoldingFrontends>&>(frontend).is_linked()) holding_.remove(frontend);
 }
 
@@ -250,6 +251,7 @@ std::uint64_t Server::new_connect(LockSampler& sampler) {
 void Server::end_turn() {
     if (stopped_) return;
     work_ready();
+    if (deadlines_.next_deadline() <= loop_.now()) look_at_deadlines();
     dispatch_until_quiet();
     if (loop_.now() >= next_sweep_) sweep();
     look_at_idle();
@@ -320,12 +322,6 @@ void Server::sweep() {
     dispatch_until_quiet();
 }
 
-void Server::look_at_idle() {
-    while (const std::uint64_t id = idle_watch_.take_due(loop_.now())) {
-        if (FrontendConnection* frontend = find_frontend(id)) frontend->check_idle();
-    }
-}
-
 void Server::delete_dead() {
     for (const std::uint64_t id : dead_frontends_) {
         const auto found = frontends_.find(id);
@@ -344,7 +340,8 @@ void Server::arm_timer() {
     const Instant now = loop_.now();
     bool wants_sweep =
         !holding_.empty() || !logging_in_.empty() || draining_ || !stop_by_.is_never();
-    Instant next = std::min(gate_.next_deadline(), idle_watch_.next_deadline());
+    Instant next =
+        std::min({gate_.next_deadline(), deadlines_.next_deadline(), idle_watch_.next_deadline()});
     for (const auto& database : databases_) {
         next = std::min(next, database->next_deadline());
         wants_sweep = wants_sweep || database->has_closing();

@@ -17,6 +17,7 @@
 #include "proxy/admin/overload.h"
 #include "proxy/app/config_in_force.h"
 #include "proxy/app/database.h"
+#include "proxy/app/deadline_watch.h"
 #include "proxy/app/frontend_connection.h"
 #include "proxy/app/idle_watch.h"
 #include "proxy/app/shadow_report.h"
@@ -85,6 +86,7 @@ public:
     [[nodiscard]] CancelSender& cancel_sender() { return cancel_sender_; }
     [[nodiscard]] CancelKeys& cancel_keys() { return cancel_keys_; }
     [[nodiscard]] IdleWatch& idle_watch() { return idle_watch_; }
+    [[nodiscard]] DeadlineWatch& deadlines() { return deadlines_; }
     [[nodiscard]] Totals& totals() { return totals_; }
     [[nodiscard]] WorkloadTimes& times(std::size_t workload) { return times_[workload]; }
     [[nodiscard]] Instant now() const { return loop_.now(); }
@@ -114,6 +116,9 @@ public:
     std::uint64_t new_connect(Database& database, BackendId id);
     std::uint64_t new_connect(LockSampler& sampler);
 
+    /// What a session has noted about the deadlines of its transactions.
+    void note_deadlines(std::size_t workload, DeadlineNotes notes);
+
     // holders.cpp: who holds the permits
     /// A held permit goes back.
     void note_permit_back(const Permit& permit);
@@ -139,6 +144,7 @@ private:
     void dispatch_until_quiet();
     bool dispatch();
     void sweep();
+    void look_at_deadlines();
     void look_at_idle();
     void delete_dead();
     void arm_timer();
@@ -166,6 +172,7 @@ private:
     CancelKeys cancel_keys_;
     CancelSender cancel_sender_;
     IdleWatch idle_watch_;
+    DeadlineWatch deadlines_;
     Totals totals_;
     ReloadFigures reload_figures_;
     std::vector<WorkloadTimes> times_;

@@ -51,46 +51,82 @@ Verdict Gate::judge_after_waiters(Lane& lane, Waiter& newcomer, Instant now,
     return queue_or_shed(lane, newcomer, now);
 }
 
+Verdict Gate::judge_without_permit(Lane& lane, Waiter& newcomer, Instant now,
+                                   std::vector<Settled>& out) {
+    now_ = now;
+    if (lane.rules.mode == LaneMode::shadow) return admit_in_shadow(lane, newcomer.due_, now, out);
+    shed_past_deadline(lane, now, out);
+    if (!has_place(lane)) return shed(lane, ShedReason::queue_full);
+    return queue_or_shed(lane, newcomer, now);
+}
+
+// Whatever the mode: it is its client that has no use for it any more.
+Verdict Gate::shed_overdue(Lane& lane, Instant now) {
+    if (lane.rules.mode == LaneMode::shadow) lane.shadow->arrive(now, now);
+    return shed(lane, ShedReason::deadline);
+}
+
 Verdict Gate::queue_or_shed(Lane& lane, Waiter& newcomer, Instant now) {
     // A place is free, so this is no full queue: the wait itself has no time.
     if (lane.budget.queue_wait <= Duration::zero()) return shed(lane, ShedReason::queue_timeout);
+    const bool has_deadline = !newcomer.due_.is_never();
+    if (has_deadline && expected_wait(lane, now) > newcomer.due_ - now) {
+        return shed(lane, ShedReason::deadline);
+    }
     // Heads of queues stand for their lanes in next_deadline() and shed_expired().
     PGB_CHECK(lane.queue.empty() || lane.queue.back().arrived() <= now);
     newcomer.lane_ = &lane;
     newcomer.arrived_ = now;
     lane.queue.push_back(newcomer);
+    if (has_deadline) lane.deadlines.push(newcomer, newcomer.due_);
     LaneStats& stats = lane.stats;
     if (++stats.waiting > stats.peak_waiting) stats.peak_waiting = stats.waiting;
     return {Arrival::queued, ShedReason::queue_full, Permit()};
 }
 
-Verdict Gate::admit_in_shadow(Lane& lane, Instant now, std::vector<Settled>& out) {
+Verdict Gate::admit_in_shadow(Lane& lane, Instant due, Instant now, std::vector<Settled>& out) {
     // Who has waited since before the mode was changed comes first.
     grant_waiting(lane, now, out);
     Permit permit = grant(lane, now);
-    permit.shadow_ = lane.shadow->arrive(now);
+    permit.shadow_ = lane.shadow->arrive(now, due);
     return {Arrival::admitted, ShedReason::queue_full, std::move(permit)};
 }
 
 void Gate::grant_waiting(Lane& lane, Instant now, std::vector<Settled>& out) {
+    shed_past_deadline(lane, now, out);
     const bool everybody = lane.rules.mode != LaneMode::enforce;
     while (!lane.queue.empty() && (everybody || has_permit(lane))) {
-        Waiter& oldest = lane.queue.pop_front();
-        --lane.stats.waiting;
+        Waiter& oldest = take_oldest(lane);
         ++lane.stats.admitted_after_wait;
         out.emplace_back(oldest, grant(lane, now));
     }
 }
 
-void Gate::shed_oldest(Lane& lane, ShedReason reason, std::vector<Settled>& out) {
+Waiter& Gate::take_oldest(Lane& lane) {
     Waiter& oldest = lane.queue.pop_front();
     --lane.stats.waiting;
+    if (!oldest.due_.is_never()) lane.deadlines.remove(oldest);
+    return oldest;
+}
+
+void Gate::shed_past_deadline(Lane& lane, Instant now, std::vector<Settled>& out) {
+    while (lane.deadlines.first_due() <= now) {
+        Waiter& late = lane.deadlines.pop();
+        lane.queue.remove(late);
+        --lane.stats.waiting;
+        ++lane.stats.shed_arrivals[index_of(ShedReason::deadline)];
+        out.emplace_back(late, ShedReason::deadline);
+    }
+}
+
+void Gate::shed_oldest(Lane& lane, ShedReason reason, std::vector<Settled>& out) {
+    Waiter& oldest = take_oldest(lane);
     ++lane.stats.shed_arrivals[index_of(reason)];
     out.emplace_back(oldest, reason);
 }
 
 void Gate::shed_expired(Lane& lane, Instant now, std::vector<Settled>& out) {
-    while (!lane.queue.empty() && lane.queue.front().deadline() <= now) {
+    while (!lane.queue.empty() && lane.queue.front().arrived() + lane.budget.queue_wait <= now) {
         shed_oldest(lane, ShedReason::queue_timeout, out);
     }
 }
@@ -101,6 +137,7 @@ void Gate::cancel(Waiter& waiter, Leave why) {
     Lane& lane = *waiter.lane_;
     lane.queue.remove(waiter);
     --lane.stats.waiting;
+    if (!waiter.due_.is_never()) lane.deadlines.remove(waiter);
     switch (why) {
         case Leave::cancelled: ++lane.stats.cancelled_while_queued; break;
         case Leave::left: ++lane.stats.left_while_queued; break;
@@ -142,8 +179,10 @@ void Gate::count_shed(LaneId id, ShedReason reason, ShedStage stage) {
 Instant Gate::next_deadline() const {
     Instant earliest = Instant::never();
     for (const auto& lane : lanes_) {
-        if (!lane->queue.empty()) earliest = std::min(earliest, lane->queue.front().deadline());
-        earliest = std::min(earliest, lane->parked.first_due());
+        if (!lane->queue.empty()) {
+            earliest = std::min(earliest, lane->queue.front().deadline());
+        }
+        earliest = std::min({earliest, lane->deadlines.first_due(), lane->parked.first_due()});
         if (lane->rules.mode == LaneMode::shadow) {
             earliest = std::min(earliest, lane->shadow->next_deadline());
         }
@@ -151,15 +190,9 @@ Instant Gate::next_deadline() const {
     return earliest;
 }
 
-Duration Gate::expected_wait(LaneId id) const {
-    constexpr Duration kShortest = std::chrono::milliseconds(1);
-    const Lane& lane = at(id);
-    const LaneStats& stats = lane.stats;
-    if (lane.rules.mode != LaneMode::enforce) return kShortest;
-    const std::uint64_t ahead = std::uint64_t{stats.running} + stats.waiting + 1;
-    if (ahead <= lane.budget.concurrency) return kShortest;
-    const std::uint64_t releases = ahead - lane.budget.concurrency;
-    return std::max(kShortest, lane.turnover.expected(releases, stats.running, now_));
+Duration Gate::expected_wait(const Lane& lane, Instant now) {
+    if (lane.rules.mode != LaneMode::enforce) return kShortestWait;
+    return lane.turnover.expected_wait(lane.stats, lane.budget.concurrency, now);
 }
 
 }  // namespace pgb

@@ -62,13 +62,18 @@ enum class ShedStage : std::uint8_t {
 ///      came back early and finds no slot? --yes, if paced--> PARKED --its time--> arrive, at
 ///                      arrive (grants free permits to the oldest waiters first)      dispatch
 ///                        |
+///        own deadline passed? --yes--> SHED deadline
+///                        | no
 ///      free permit and nobody waiting? --yes--> ADMITTED --release--> (unit returns)
 ///                        | no
 ///             free queue place? --no--> SHED queue_full
 ///                        | yes
 ///             may it wait at all? --no--> SHED queue_timeout
 ///                        | yes
+///        expected wait beyond its own deadline? --yes--> SHED deadline
+///                        | no
 ///                     WAITING --arrive, dispatch: permit free--> ADMITTED
+///                        |  \---arrive, dispatch: past its own deadline--> SHED deadline
 ///                        |  \---dispatch: past its wait--------> SHED queue_timeout
 ///                        |  \---shed_all_waiting---------------> SHED (its reason)
 ///                        \------cancel-------------------------> gone
@@ -83,9 +88,10 @@ enum class ShedStage : std::uint8_t {
 /// hold, and nobody waits or is parked after dispatch().
 ///
 /// A wait ends at `arrived + queue_wait` exactly, by the budget in force: a reload that changes
-/// queue_wait changes it for those who wait, too. So deadline order is arrival order, whatever was
-/// reloaded, and only heads of queues need a timer. At that very instant a grant goes before the
-/// timeout.
+/// queue_wait changes it for those who wait, too. So these ends are in order of arrival, whatever was
+/// reloaded, and of each queue only the head needs a timer. At that very instant a grant goes before
+/// the timeout. A waiter's own deadline may be anywhere in that order, and is kept in a heap beside
+/// the queue; from that very instant on it is granted nothing.
 ///
 /// `now` never goes back between calls. Does no I/O, reads no clock, calls nobody back, allocates
 /// nothing after a lane was made (an out-list grows by its caller's capacity). Outlives its
@@ -113,7 +119,7 @@ public:
 
     /// Grants free permits of the lane to its oldest waiters (appended to `out`), then judges the
     /// newcomer, which must not be waiting. Waiters past their wait hold their place until
-    /// dispatch().
+    /// dispatch(); those past their own deadline are shed before anybody gets anything.
     Verdict arrive(LaneId id, Waiter& newcomer, Instant now, std::vector<Settled>& out) {
         PGB_CHECK(!newcomer.waiting());
         Lane& lane = at(id);
@@ -126,9 +132,9 @@ public:
     /// it back.
     void cancel(Waiter& waiter, Leave why);
 
-    /// Once at the end of a turn: in every lane, grants free permits to the oldest waiters, sheds
-    /// those past their wait, then judges those whose time of being parked is over. Oldest first
-    /// within a lane.
+    /// Once at the end of a turn: in every lane, sheds those past their own deadlines, the earliest
+    /// first; then, the oldest first, grants free permits and sheds those past their wait; then
+    /// judges those whose time of being parked is over.
     void dispatch(Instant now, std::vector<Settled>& out);
 
     /// Sheds everyone who waits or is parked, in every lane.
@@ -143,7 +149,7 @@ public:
 
     /// How long a transaction that arrived now would wait for a permit, were the queue without end:
     /// from the recent turnover of permits, at least 1 ms. The caller caps it and adds jitter.
-    [[nodiscard]] Duration expected_wait(LaneId id) const;
+    [[nodiscard]] Duration expected_wait(LaneId id) const { return expected_wait(at(id), now_); }
 
     /// Tells a session that was just refused for want of a slot when to come back: in whole
     /// milliseconds, from 1 to `cap`, so spread over those who were refused that about as many come
@@ -176,12 +182,8 @@ private:
     static bool has_place(const Lane& lane) { return lane.stats.waiting < lane.budget.queue; }
     Verdict judge(Lane& lane, Waiter& newcomer, Instant now, std::vector<Settled>& out) {
         ++lane.stats.arrived;
-        if (!has_permit(lane)) {
-            now_ = now;
-            if (lane.rules.mode == LaneMode::shadow) return admit_in_shadow(lane, now, out);
-            if (!has_place(lane)) return shed(lane, ShedReason::queue_full);
-            return queue_or_shed(lane, newcomer, now);
-        }
+        if (newcomer.due_ <= now) return shed_overdue(lane, now);
+        if (!has_permit(lane)) return judge_without_permit(lane, newcomer, now, out);
         if (!lane.queue.empty()) return judge_after_waiters(lane, newcomer, now, out);
         return admit(lane, now);
     }
@@ -205,8 +207,11 @@ private:
     // register.
     Verdict judge_after_waiters(Lane& lane, Waiter& newcomer, Instant now,
                                 std::vector<Settled>& out);
+    Verdict judge_without_permit(Lane& lane, Waiter& newcomer, Instant now,
+                                 std::vector<Settled>& out);
+    static Verdict shed_overdue(Lane& lane, Instant now);
     static Verdict queue_or_shed(Lane& lane, Waiter& newcomer, Instant now);
-    static Verdict admit_in_shadow(Lane& lane, Instant now, std::vector<Settled>& out);
+    static Verdict admit_in_shadow(Lane& lane, Instant due, Instant now, std::vector<Settled>& out);
     // returning.cpp: who was refused and comes back
     Verdict come_back(Lane& lane, Waiter& newcomer, Instant now, std::vector<Settled>& out);
     static Verdict park(Lane& lane, Waiter& early, const Promise& promise);
@@ -218,7 +223,10 @@ private:
 
     static void grant_waiting(Lane& lane, Instant now, std::vector<Settled>& out);
     static void shed_expired(Lane& lane, Instant now, std::vector<Settled>& out);
+    static void shed_past_deadline(Lane& lane, Instant now, std::vector<Settled>& out);
     static void shed_oldest(Lane& lane, ShedReason reason, std::vector<Settled>& out);
+    static Waiter& take_oldest(Lane& lane);
+    static Duration expected_wait(const Lane& lane, Instant now);
 
     // Permits and waiters point at their lane, so lanes stay where they were made.
     std::vector<std::unique_ptr<Lane>> lanes_;

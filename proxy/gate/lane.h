@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -35,27 +36,40 @@ struct LaneRules {
 struct Lane;
 struct WaiterTag;
 struct ParkedTag;
+struct OwnDeadlineTag;
 
 /// A place in one lane's queue; base class or member of whoever wants to run. It never moves, and
 /// must have left the queue (granted, shed or cancelled) before it dies: a check says so. Between
 /// two arrivals it remembers what a refusal promised.
-class Waiter : public ListHook<WaiterTag>, public DueHook<ParkedTag> {
+class Waiter : public ListHook<WaiterTag>,
+               public DueHook<ParkedTag>,
+               public DueHook<OwnDeadlineTag> {
 public:
+    /// From this instant on the transaction is of no use to its client; never(): there is no such.
+    /// Holds for each arrival until it is told anew; not while it waits or is parked.
+    void finish_by(Instant due) {
+        PGB_CHECK(!waiting() && !parked());
+        due_ = due;
+    }
+    [[nodiscard]] Instant due() const { return due_; }
+
     /// True from Arrival::queued until it was appended to an out-list or cancelled.
     [[nodiscard]] bool waiting() const { return is_linked(); }
     /// True from Arrival::parked until it was appended to an out-list, took a place in the queue, or
     /// was cancelled.
-    [[nodiscard]] bool parked() const { return is_due_some_day(); }
+    [[nodiscard]] bool parked() const { return DueHook<ParkedTag>::is_due_some_day(); }
     /// When it last took a place, or its time of being parked was over. Kept after the wait is over,
     /// so that the wait can be recorded; one that was admitted at once never took a place.
     [[nodiscard]] Instant arrived() const { return arrived_; }
-    /// When its wait ends by the budget in force now; never() when it does not wait.
+    /// When its wait ends, by the budget in force now or by its own deadline; never() when it does
+    /// not wait.
     [[nodiscard]] Instant deadline() const;
 
 private:
     friend class Gate;
     Lane* lane_ = nullptr;
     Instant arrived_;
+    Instant due_ = Instant::never();
     Promise promise_;
 };
 
@@ -78,6 +92,7 @@ struct alignas(64) Lane {
     Turnover turnover;
     LaneStats stats;
     IntrusiveList<Waiter, WaiterTag> queue;
+    DueHeap<Waiter, OwnDeadlineTag> deadlines;  ///< those in `queue` that have one of their own
     DueHeap<Waiter, ParkedTag> parked;
     LaneId id;
     std::string name;
@@ -87,7 +102,7 @@ struct alignas(64) Lane {
 };
 
 inline Instant Waiter::deadline() const {
-    return waiting() ? arrived_ + lane_->budget.queue_wait : Instant::never();
+    return waiting() ? std::min(arrived_ + lane_->budget.queue_wait, due_) : Instant::never();
 }
 
 }  // namespace pgb

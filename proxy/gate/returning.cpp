@@ -80,7 +80,7 @@ Verdict Gate::park(Lane& lane, Waiter& early, const Promise& promise) {
     early.lane_ = &lane;
     // Kept open meanwhile, so that another arrival would be noticed.
     early.promise_ = promise;
-    lane.parked.push(early, promise.due);
+    lane.parked.push(early, std::min(promise.due, early.due_));
     ReturnStats& returns = lane.returns;
     ++returns.parkings;
     returns.peak_parked = std::max(returns.peak_parked, ++returns.parked);
@@ -91,10 +91,13 @@ void Gate::unpark(Lane& lane, Instant now, std::vector<Settled>& out) {
     const bool everybody = lane.rules.mode != LaneMode::enforce || !lane.rules.pace_retries;
     while (!lane.parked.empty() && (everybody || lane.parked.first_due() <= now)) {
         Waiter& due = lane.parked.pop();
+        const Promise promise = due.promise_;
         end_parking(lane, due);
         ++lane.returns.unparked;
         due.arrived_ = now;
         Verdict verdict = judge(lane, due, now, out);
+        // Its own deadline came before the time that it was told.
+        if (due.due_ <= now && now < promise.due) due.promise_ = promise;
         switch (verdict.arrival) {
             case Arrival::admitted: out.emplace_back(due, std::move(verdict.permit)); break;
             case Arrival::shed: out.emplace_back(due, verdict.reason); break;

@@ -14,11 +14,13 @@ void ShadowLane::clear() {
     while (!queue_.empty()) queue_.pop_front();
     while (!ended_.empty()) ended_.pop_front();
     while (!ends_.empty()) ends_.pop();
+    while (!dues_.empty()) dues_.pop();
+    turnover_ = {};
     free_ = nullptr;
     for (Transaction& transaction : transactions_) let_go(transaction);
 }
 
-ShadowLane::Transaction& ShadowLane::make(Instant now) {
+ShadowLane::Transaction& ShadowLane::make(Instant now, Instant due) {
     if (free_ == nullptr) {
         Transaction& added = transactions_.emplace_back();
         added.place = static_cast<std::uint32_t>(transactions_.size() - 1);
@@ -28,6 +30,7 @@ ShadowLane::Transaction& ShadowLane::make(Instant now) {
     free_ = made.next_free;
     made.next_free = nullptr;
     made.arrived = now;
+    made.due = due;
     made.is_running = false;
     made.is_over = false;
     return made;
@@ -40,27 +43,38 @@ void ShadowLane::let_go(Transaction& transaction) {
     free_ = &transaction;
 }
 
-ShadowTicket ShadowLane::arrive(Instant now) {
+ShadowTicket ShadowLane::arrive(Instant now, Instant due) {
     stamp(now);
     run_until(now, false);
     ++stats_.arrived;
     const bool runs = stats_.running < budget_.concurrency;
-    if (!runs && stats_.waiting >= budget_.queue) {
-        ++stats_.shed_arrivals[index_of(ShedReason::queue_full)];
+    if (const std::optional<ShedReason> reason = refusal(runs, now, due)) {
+        shed(*reason);
         return 0;
     }
-    if (!runs && budget_.queue_wait <= Duration::zero()) {
-        ++stats_.shed_arrivals[index_of(ShedReason::queue_timeout)];
-        return 0;
-    }
-    Transaction& arrived = make(now);
+    Transaction& arrived = make(now, due);
     if (runs) {
         grant(arrived, now);
     } else {
         queue_.push_back(arrived);
+        if (!due.is_never()) dues_.push(arrived, due);
         stats_.peak_waiting = std::max(stats_.peak_waiting, ++stats_.waiting);
     }
     return (ShadowTicket{arrived.generation} << 32) | arrived.place;
+}
+
+// As the gate judges, in the same order.
+std::optional<ShedReason> ShadowLane::refusal(bool runs, Instant now, Instant due) const {
+    if (due <= now) return ShedReason::deadline;
+    if (runs) return std::nullopt;
+    if (stats_.waiting >= budget_.queue) return ShedReason::queue_full;
+    if (budget_.queue_wait <= Duration::zero()) return ShedReason::queue_timeout;
+    if (!due.is_never() && expected_wait(now) > due - now) return ShedReason::deadline;
+    return std::nullopt;
+}
+
+Duration ShadowLane::expected_wait(Instant now) const {
+    return turnover_.expected_wait(stats_, budget_.concurrency, now);
 }
 
 void ShadowLane::end(ShadowTicket ticket) {
@@ -83,32 +97,57 @@ void ShadowLane::stamp(Instant now) {
 void ShadowLane::dispatch(Instant now) {
     stamp(now);
     run_until(now, true);
+    turnover_.fold(last_end_);
 }
 
-// In order of time; at one instant what ends comes before whose wait is over.
+// In order of time; at one instant deadlines come first, then what ends, then whose wait is over.
 void ShadowLane::run_until(Instant now, bool waits_end_now) {
     grant_waiting(now);
     for (;;) {
         const Instant end = ends_.first_due();
         const Instant wait_end = first_wait_end();
-        if (end <= wait_end && end <= now) {
-            let_go(ends_.pop());
-            --stats_.running;
+        const Instant due = dues_.first_due();
+        if (due <= end && due <= wait_end && due <= now) {
+            Transaction& late = dues_.pop();
+            queue_.remove(late);
+            shed_waiting(late, ShedReason::deadline);
+        } else if (end <= wait_end && end <= now) {
+            end_first(end);
             grant_waiting(end);
         } else if (wait_end < now || (waits_end_now && wait_end == now)) {
-            Transaction& late = queue_.pop_front();
-            // A real end that was not told its time yet has nothing to end any more.
-            if (static_cast<ListHook<Ended>&>(late).is_linked()) ended_.remove(late);
-            let_go(late);
-            --stats_.waiting;
-            ++stats_.shed_arrivals[index_of(ShedReason::queue_timeout)];
+            shed_waiting(take_oldest(), ShedReason::queue_timeout);
         } else {
             return;
         }
     }
 }
 
+void ShadowLane::end_first(Instant at) {
+    if (at != last_end_) turnover_.fold(last_end_);
+    last_end_ = at;
+    Transaction& first = ends_.pop();
+    turnover_.on_release(first.granted);
+    let_go(first);
+    --stats_.running;
+}
+
+ShadowLane::Transaction& ShadowLane::take_oldest() {
+    Transaction& oldest = queue_.pop_front();
+    if (!oldest.due.is_never()) dues_.remove(oldest);
+    return oldest;
+}
+
+// It is in no queue any more.
+void ShadowLane::shed_waiting(Transaction& late, ShedReason reason) {
+    // A real end that was not told its time yet has nothing to end any more.
+    if (static_cast<ListHook<Ended>&>(late).is_linked()) ended_.remove(late);
+    let_go(late);
+    --stats_.waiting;
+    shed(reason);
+}
+
 void ShadowLane::grant(Transaction& transaction, Instant at) {
+    turnover_.on_grant(at);
     transaction.granted = at;
     transaction.is_running = true;
     ++stats_.admitted;
@@ -118,7 +157,7 @@ void ShadowLane::grant(Transaction& transaction, Instant at) {
 
 void ShadowLane::grant_waiting(Instant at) {
     while (!queue_.empty() && stats_.running < budget_.concurrency) {
-        Transaction& oldest = queue_.pop_front();
+        Transaction& oldest = take_oldest();
         --stats_.waiting;
         ++stats_.admitted_after_wait;
         grant(oldest, at);
@@ -129,6 +168,8 @@ Instant ShadowLane::first_wait_end() const {
     return queue_.empty() ? Instant::never() : queue_.front().arrived + budget_.queue_wait;
 }
 
-Instant ShadowLane::next_deadline() const { return std::min(ends_.first_due(), first_wait_end()); }
+Instant ShadowLane::next_deadline() const {
+    return std::min({ends_.first_due(), dues_.first_due(), first_wait_end()});
+}
 
 }  // namespace pgb

@@ -3,12 +3,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 
 #include "proxy/base/instant.h"
 #include "proxy/base/intrusive_list.h"
 #include "proxy/gate/due_heap.h"
 #include "proxy/gate/lane_budget.h"
 #include "proxy/gate/lane_stats.h"
+#include "proxy/gate/turnover.h"
 
 namespace pgb {
 
@@ -51,7 +53,8 @@ public:
     void restart(LaneBudget budget);
     void set_budget(LaneBudget budget) { budget_ = budget; }
 
-    ShadowTicket arrive(Instant now);
+    /// `due`: its own deadline, as the waiter of the gate has it.
+    ShadowTicket arrive(Instant now, Instant due = Instant::never());
     /// The real permit was given back.
     void end(ShadowTicket ticket);
     /// Everything that happens up to `now`.
@@ -65,9 +68,11 @@ private:
     struct Queue;
     struct Ends;
     struct Ended;
-    struct Transaction : ListHook<Queue>, ListHook<Ended>, DueHook<Ends> {
+    struct Dues;
+    struct Transaction : ListHook<Queue>, ListHook<Ended>, DueHook<Ends>, DueHook<Dues> {
         Instant arrived;  // when the real one was granted
         Instant granted;
+        Instant due;  // its own deadline
         Duration hold{0};
         std::uint32_t place = 0;
         std::uint32_t generation = 1;
@@ -77,10 +82,16 @@ private:
     };
 
     void clear();
-    Transaction& make(Instant now);
+    Transaction& make(Instant now, Instant due);
+    [[nodiscard]] std::optional<ShedReason> refusal(bool runs, Instant now, Instant due) const;
+    Transaction& take_oldest();
     void let_go(Transaction& transaction);
     void stamp(Instant now);
     void run_until(Instant now, bool waits_end_now);
+    void end_first(Instant at);
+    void shed(ShedReason reason) { ++stats_.shed_arrivals[index_of(reason)]; }
+    void shed_waiting(Transaction& late, ShedReason reason);
+    [[nodiscard]] Duration expected_wait(Instant now) const;
     void grant(Transaction& transaction, Instant at);
     void grant_waiting(Instant at);
     [[nodiscard]] Instant first_wait_end() const;
@@ -92,6 +103,9 @@ private:
     IntrusiveList<Transaction, Queue> queue_;
     IntrusiveList<Transaction, Ended> ended_;  // by the real one, and not told when yet
     DueHeap<Transaction, Ends> ends_;          // running, and the end is known
+    DueHeap<Transaction, Dues> dues_;          // waiting, with a deadline of its own
+    Turnover turnover_;
+    Instant last_end_;  // until which turnover_ has seen all
 };
 
 }  // namespace pgb

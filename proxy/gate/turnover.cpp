@@ -34,4 +34,10 @@ Duration Turnover::expected(std::uint64_t releases, std::uint32_t running, Insta
     return std::max(Duration(static_cast<Duration::rep>(all)), stuck);
 }
 
+Duration Turnover::expected_wait(const LaneStats& stats, std::uint32_t limit, Instant now) const {
+    const std::uint64_t ahead = std::uint64_t{stats.running} + stats.waiting + 1;
+    if (ahead <= limit) return kShortestWait;
+    return std::max(kShortestWait, expected(ahead - limit, stats.running, now));
+}
+
 }  // namespace pgb

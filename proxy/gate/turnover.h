@@ -3,8 +3,12 @@
 #include <cstdint>
 
 #include "proxy/base/instant.h"
+#include "proxy/gate/lane_stats.h"
 
 namespace pgb {
+
+/// No wait for a permit is expected to be shorter.
+inline constexpr Duration kShortestWait = std::chrono::milliseconds(1);
 
 /// How long the permits of a lane were held of late, and so when the next will come back.
 ///
@@ -31,6 +35,11 @@ public:
     /// again as it has been stuck.
     [[nodiscard]] Duration expected(std::uint64_t releases, std::uint32_t running,
                                     Instant now) const;
+
+    /// How long one that arrived now would wait in a lane of `limit` permits, were its queue without
+    /// end; at least 1 ms.
+    [[nodiscard]] Duration expected_wait(const LaneStats& stats, std::uint32_t limit,
+                                         Instant now) const;
 
     /// Recent mean of the time a permit was held.
     [[nodiscard]] Duration mean_hold() const { return mean_hold_; }

@@ -19,6 +19,10 @@ struct WorkloadTimes {
     /// From the moment a Query or a batch was sent to PostgreSQL, or its turn came behind others of
     /// its session, to its ReadyForQuery.
     Histogram statement;
+    /// Transactions ended on a backend because their deadline had passed.
+    std::uint64_t deadline_cancelled = 0;
+    /// Tags that should tell a deadline and tell no number.
+    std::uint64_t deadline_tags_ignored = 0;
 };
 
 /// The permit holders of one workload as a lock sampler saw them. The times are sums over all looks,

@@ -99,8 +99,10 @@ void append_batch_abort(std::string& out, ReplyLedger& ledger) {
     append_sync(out, ledger);
 }
 
-void append_copy_fail(std::string& out, ReplyLedger& ledger) {
-    MessageWriter(out).begin(FrontendType::copy_fail).cstring("the client has gone").end();
+void append_flush(Outbox& out) { out.to_backend(std::string_view("H\0\0\0\4", 5)); }
+
+void append_copy_fail(std::string& out, ReplyLedger& ledger, std::string_view why) {
+    MessageWriter(out).begin(FrontendType::copy_fail).cstring(why).end();
     ledger.owe(Owed::copy_end, Origin::own);
 }
 

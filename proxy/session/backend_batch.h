@@ -7,6 +7,7 @@
 #include "protocol/transaction_statement.h"
 #include "proxy/session/backend_statements.h"
 #include "proxy/session/holding.h"
+#include "proxy/session/outbox.h"
 #include "proxy/session/reply_ledger.h"
 #include "proxy/session/reported_values.h"
 #include "proxy/session/settings_book.h"
@@ -46,7 +47,11 @@ bool append_begin(std::string& out, ReplyLedger& ledger, const VirtualBlock& blo
 /// Bind that must fail, Sync. A bare Sync would commit what the frontend did not finish.
 void append_batch_abort(std::string& out, ReplyLedger& ledger);
 
-void append_copy_fail(std::string& out, ReplyLedger& ledger);
+/// `why` is told by PostgreSQL in its error.
+void append_copy_fail(std::string& out, ReplyLedger& ledger,
+                      std::string_view why = "the client has gone");
+/// Asks for the answers that the server holds back.
+void append_flush(Outbox& out);
 void append_sync(std::string& out, ReplyLedger& ledger);
 void append_rollback(std::string& out, ReplyLedger& ledger);
 void append_discard_all(std::string& out, ReplyLedger& ledger);

@@ -15,6 +15,8 @@ class BackendCancel {
 public:
     /// Sent, and its connection has not closed yet: it may strike whatever the backend does.
     [[nodiscard]] bool in_flight() const { return in_flight_; }
+    /// The same, and it is the proxy's own.
+    [[nodiscard]] bool own_in_flight() const { return in_flight_ && own_in_flight_; }
     /// One may still strike after its connection has closed: nobody else gets this backend.
     [[nodiscard]] bool is_unsure() const { return unsure_; }
     /// The proxy has begun to cancel for itself.
@@ -22,7 +24,7 @@ public:
 
     void sent() { in_flight_ = true; }
     void closed(bool sure) {
-        in_flight_ = false;
+        in_flight_ = own_in_flight_ = false;
         unsure_ = unsure_ || !sure;
     }
 
@@ -30,11 +32,16 @@ public:
     void begin(Instant now) {
         if (begun_at_.is_never()) begun_at_ = again_at_ = now;
     }
+    /// The same, and something else is tried first: no cancel is due yet.
+    void begin_gently(Instant now) {
+        begin(now);
+        again_at_ = now + kCancelInterval;
+    }
     /// Another one of the proxy's own is due: send it, if true.
     [[nodiscard]] bool strike(Instant now) {
         if (in_flight_ || now < again_at_) return false;
         again_at_ = now + kCancelInterval;
-        in_flight_ = true;
+        in_flight_ = own_in_flight_ = true;
         return true;
     }
     [[nodiscard]] bool has_lasted(Duration timeout, Instant now) const {
@@ -52,6 +59,7 @@ public:
 
 private:
     bool in_flight_ = false;
+    bool own_in_flight_ = false;
     bool unsure_ = false;
     Instant begun_at_ = Instant::never();
     Instant again_at_ = Instant::never();

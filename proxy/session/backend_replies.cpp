@@ -160,6 +160,7 @@ bool Session::take_error(const Frame& frame, const Turn& turn, Outbox& out) {
         return false;
     }
     if (ruling == Ruling::forward) {
+        if (fields && tell_past_due(fields->sqlstate, out)) return true;
         if (fields && was_overlong(fields->sqlstate)) {
             evict_overlong(turn, false, out);
             return has_backend_;
@@ -243,6 +244,8 @@ void Session::own_error(const Turn& turn, Outbox& out) {
 void Session::take_ready(const Frame& frame, Ruling ruling, Outbox& out) {
     const std::optional<TransactionStatus> status = parse_ready_for_query(frame.body());
     status_ = status.value_or(TransactionStatus::failed);
+    // COMMIT AND CHAIN, or a text that goes on behind its COMMIT.
+    const bool is_next = lease_.commit_sent && ledger_.settled();
     if (ledger_.settled()) lease_.commit_sent = lease_.begin_sent = lease_.end_sent = false;
     if (own_work_ == OwnWork::prepare) book_->settings = wanted_;
     if (!journal_.empty()) settle_settings();
@@ -250,6 +253,13 @@ void Session::take_ready(const Frame& frame, Ruling ruling, Outbox& out) {
     if (status_ == TransactionStatus::idle && state_ == SessionState::active) {
         lease_.transaction_since = last_activity_;
         lease_.cancel.end();
+    }
+    if (state_ == SessionState::active && (is_next || status_ == TransactionStatus::idle)) {
+        renew_deadline(last_activity_);
+    }
+    if (state_ == SessionState::active && own_work_ == OwnWork::batch_abort &&
+        ruling == Ruling::swallow) {
+        own_work_ = OwnWork::none;
     }
     deliver(frame, ruling, out);
 }

@@ -1,6 +1,7 @@
-// Which texts decide about the workload of a transaction: that of the first message that needs a
+// Which texts tell the workload of a transaction and its deadline: that of the first message that needs a
 // backend, be it in it or named by it, and of each unit in a pipeline that may begin a new one.
 
+#include "protocol/deadline_tag.h"
 #include "protocol/query_tags.h"
 #include "protocol/request.h"
 #include "proxy/session/session.h"
@@ -25,15 +26,15 @@ StatementText Session::text_of(const Frame& frame) const {
 }
 
 std::string_view Session::text_of_statement(std::string_view name) const {
-    if (classed_by_ != ClassedBy::texts) return {};
     const std::string_view text = statements_.text(name);
     return text.empty() ? tag_book_.comments_of(name) : text;
 }
 
-// Where the next message begins a unit of its own while an earlier one is not answered. Inside a
-// block nothing is asked; whether one is open is known as of the last ReadyForQuery.
-bool Session::goes_ahead(const Frame& frame, Outbox& out) {
-    if (classed_by_ != ClassedBy::texts || ledger_.unsynced() || ledger_.settled()) return true;
+// Where the next message begins a unit of its own while an earlier one is not answered: it may be of
+// another workload, or have a deadline. Inside a block nothing is asked; whether one is open is known
+// as of the last ReadyForQuery.
+bool Session::goes_ahead(const Frame& frame, const Turn& turn, Outbox& out) {
+    if (ledger_.unsynced() || ledger_.settled()) return true;
     if (status_ != TransactionStatus::idle && !lease_.end_sent && !is_resident()) return true;
     switch (frame.type) {
         case static_cast<char>(FrontendType::query):
@@ -43,6 +44,8 @@ bool Session::goes_ahead(const Frame& frame, Outbox& out) {
         case static_cast<char>(FrontendType::function_call): break;
         default: return true;
     }
+    if (waits_for_deadline(frame, turn)) return false;
+    if (classed_by_ != ClassedBy::texts) return true;
     if (lease_.next_unit == NextUnit::unknown) {
         out.about(text_of(frame));
         // The answer comes before the next call; the message is looked at again.
@@ -52,7 +55,7 @@ bool Session::goes_ahead(const Frame& frame, Outbox& out) {
 }
 
 void Session::note_comments(std::string_view name, std::string_view text, bool whole) {
-    if (classed_by_ == ClassedBy::texts) tag_book_.note(name, tag_comments(text, whole));
+    tag_book_.note(name, may_have_tags(text) ? tag_comments(text, whole) : std::string());
 }
 
 }  // namespace pgb

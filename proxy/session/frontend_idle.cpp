@@ -26,7 +26,9 @@ bool Session::take_idle(const Frame& frame, std::string_view behind, const Turn&
     if (is_resident() && block_.state() == VirtualBlock::State::none) {
         return idle_resident(frame, out);
     }
-    return answer_or_ask(frame, *type, behind, out);
+    const bool taken = answer_or_ask(frame, *type, behind, out);
+    if (taken) note_local_deadline(frame, turn);
+    return taken;
 }
 
 bool Session::answer_or_ask(const Frame& frame, FrontendType type, std::string_view behind,
@@ -90,6 +92,7 @@ bool Session::ask(bool pins, Outbox& out) {
 
 bool Session::ask_for_text(std::string_view text, bool whole, Outbox& out) {
     judged_ = judge(text, whole);
+    asked_ = {text, whole};
     aim_.reset();
     return ask(judged_->pins, out);
 }

@@ -24,6 +24,8 @@ bool ends_block(TransactionVerb verb) {
 }  // namespace
 
 bool Session::must_wait(const Turn& turn) const {
+    // Nothing goes behind a cancel of the proxy's own, nor into a batch of its own.
+    if (lease_.cancel.own_in_flight() || own_work_ != OwnWork::none) return true;
     if (ledger_.unsynced()) return ledger_.size() >= kLedgerMax;
     if (ledger_.settled()) {
         // A late cancel must not hit the statement behind the one it was meant for.
@@ -41,7 +43,8 @@ bool Session::take_lent(const Frame& frame, const Turn& turn, Outbox& out) {
         on_frontend_gone(Leaving::goodbye, turn, out);
         return true;
     }
-    if (must_wait(turn) || !goes_ahead(frame, out)) return false;
+    if (must_wait(turn) || !goes_ahead(frame, turn, out)) return false;
+    if (lease_.awaits_first_statement) note_first_statement(frame, turn);
     if (is_resident()) return lent_resident(frame, out);
     if (!refusal_.empty()) return deny_pin(frame, turn, out);
     switch (*type) {

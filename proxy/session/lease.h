@@ -41,6 +41,7 @@ enum class OwnWork : std::uint8_t {
 struct LeaseRules {
     Duration holder_idle{0};
     Duration transaction{0};
+    Duration deadline{0};  ///< of a transaction that brings none
     Duration cancel_after_leave{0};
     Duration reset_timeout{0};
     Duration cancel_timeout{0};
@@ -114,7 +115,12 @@ struct Lease {
     bool muted = false;                     ///< what the backend says from here on is about that
     std::uint32_t sync_points = 0;          ///< forwarded since the permit was granted
     Instant granted_at;
-    Instant transaction_since;  ///< granted_at, or when the one before it in a pipeline ended
+    Instant transaction_since;       ///< granted_at, or when the one before it in a pipeline ended
+    Instant due = Instant::never();  ///< its deadline
+    bool is_due_by_tag = false;      ///< that its client has told
+    bool is_past_due = false;        ///< and something was done about it
+    bool owes_past_due = false;      ///< its block has failed for that, which was not told yet
+    bool awaits_first_statement = false;  ///< the next statement may still bring a deadline
     BackendCancel cancel;
     StuckUnnamed unnamed;
     StatementClock clock;  ///< of what was sent of the frontend's

@@ -213,7 +213,11 @@ bool LocalAnswers::bind(const BindRequest& bind, Kept kept, Outbox& out) {
         return true;
     }
     if (!failed()) return false;
-    if (const std::string complaint = books_.statements.wrong_count(bind); !complaint.empty()) {
+    if (!untold_error_.empty()) {
+        reply.swap(untold_error_);
+        untold_error_.clear();
+    } else if (const std::string complaint = books_.statements.wrong_count(bind);
+               !complaint.empty()) {
         reply += complaint;
     } else {
         append_not_in_failed_block(bind.statement, kept, reply);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "proxy/base/instant.h"
@@ -34,6 +35,12 @@ struct StatementText {
     bool whole = true;           ///< false: it is the beginning of a longer one
 };
 
+/// What a call has noted about deadlines.
+struct DeadlineNotes {
+    std::uint32_t passed = 0;
+    std::uint32_t garbled = 0;
+};
+
 /// What one call of a session machine wants done: bytes for both sides and decisions. The driver
 /// owns one, hands it to each call, carries it out, and clears it. Views of input stay valid until
 /// then; bytes of the proxy's own live in scratch strings whose memory is kept for the next call.
@@ -53,6 +60,10 @@ public:
     void to_frontend(std::string_view bytes) { append(frontend_, bytes); }
     /// A statement of the frontend's has taken so long.
     void note_statement(Duration took) { statements_.push_back(took); }
+    /// A transaction was ended at its deadline, on a backend.
+    void note_past_deadline() { ++deadlines_.passed; }
+    /// A tag that should tell a deadline does not.
+    void note_garbled_deadline() { ++deadlines_.garbled; }
     void decide(Decision decision) { decisions_.push_back(decision); }
     /// The statement that the permit, the pin or the workload is asked for.
     void about(const StatementText& subject) { subject_ = subject; }
@@ -63,6 +74,9 @@ public:
     [[nodiscard]] const StatementText& subject() const { return subject_; }
 
     [[nodiscard]] const std::vector<Duration>& statements() const { return statements_; }
+
+    /// What was noted about deadlines since it was taken last.
+    [[nodiscard]] DeadlineNotes take_deadlines() { return std::exchange(deadlines_, {}); }
 
     void clear_statements() { statements_.clear(); }
     void clear_backend_bytes() { backend_.clear(); }
@@ -76,6 +90,7 @@ public:
         frontend_.clear();
         decisions_.clear();
         statements_.clear();
+        deadlines_ = {};
         subject_ = {};
         while (scratch_.size() > kScratchKept) scratch_.pop_back();
         scratch_used_ = 0;
@@ -99,6 +114,7 @@ private:
     std::vector<std::string_view> frontend_;
     std::vector<Decision> decisions_;
     std::vector<Duration> statements_;
+    DeadlineNotes deadlines_;
     StatementText subject_;
     // Each at an address of its own: views of them are handed out.
     std::vector<std::unique_ptr<std::string>> scratch_;

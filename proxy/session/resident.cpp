@@ -77,6 +77,7 @@ void Session::resume_resident(const Turn& turn, Outbox& out) {
     std::string& prefix = out.scratch();
     owed_.settle(prefix, ledger_, statements_.unnamed().latest());
     state_ = SessionState::active;
+    lease_.awaits_first_statement = true;
     out.to_backend(prefix);
 }
 

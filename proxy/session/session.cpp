@@ -23,6 +23,7 @@ bool Session::takes_input() const {
 
 std::size_t Session::on_frontend(std::string_view input, const Turn& turn, Outbox& out) {
     std::size_t used = 0;
+    if (turn.now >= lease_.due && state_ == SessionState::active) check_deadline(turn, out);
     while (used < input.size() && takes_input()) {
         Framer ahead = frontend_framer_;
         Frame frame;
@@ -39,7 +40,7 @@ std::size_t Session::on_frontend(std::string_view input, const Turn& turn, Outbo
             if (frontend_rest_ == Rest::forward) out.to_backend(frame.bytes);
         } else if (state_ == SessionState::idle) {
             if (!take_idle(frame, input.substr(used + frame.bytes.size()), turn, out)) {
-                if (classed_by_ != ClassedBy::login) out.about(text_of(frame));
+                note_asking(frame, turn, out);
                 break;
             }
         } else if (!take_lent(frame, turn, out)) {
@@ -48,6 +49,7 @@ std::size_t Session::on_frontend(std::string_view input, const Turn& turn, Outbo
         // A judgement is of one message: one that waited may have been answered without it.
         judged_.reset();
         lease_.next_unit = NextUnit::unknown;
+        seen_at_ = Instant::never();
         frontend_framer_ = ahead;
         used += frame.bytes.size();
     }
@@ -63,6 +65,8 @@ void Session::on_permit(const LeaseRules& rules, const Turn& turn, Outbox& out) 
     rules_ = rules;
     lease_ = {};
     lease_.granted_at = lease_.transaction_since = turn.now;
+    lease_.due = due(rules.deadline);
+    lease_.is_due_by_tag = !told_due_.is_never();
     state_ = SessionState::waiting_backend;
     out.decide(Decision::ask_backend);
 }
@@ -131,6 +135,8 @@ void Session::on_cancel_closed(bool sure, const Turn& turn, Outbox& out) {
         settle(turn, out);
     } else if (state_ == SessionState::winding_up) {
         wind_down(turn, out);
+    } else if (state_ == SessionState::active) {
+        check_deadline(turn, out);
     }
 }
 

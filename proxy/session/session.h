@@ -104,6 +104,10 @@ public:
     /// are those of its workload, for its cleaning if it never asks for a permit.
     void become_resident(BackendBook& book, const LeaseRules& rules);
 
+    /// When the transaction that has asked for a permit must be over; `by_default`: how long one has
+    /// that brings no deadline.
+    [[nodiscard]] Instant due(Duration by_default) const;
+
     // Answers to decisions.
     void on_permit(const LeaseRules& rules, const Turn& turn, Outbox& out);
     void on_refused(const ShedFacts& facts);
@@ -160,7 +164,7 @@ private:
     // classing.cpp: texts that decide about the workload
     [[nodiscard]] StatementText text_of(const Frame& frame) const;
     [[nodiscard]] std::string_view text_of_statement(std::string_view name) const;
-    bool goes_ahead(const Frame& frame, Outbox& out);
+    bool goes_ahead(const Frame& frame, const Turn& turn, Outbox& out);
     void note_comments(std::string_view name, std::string_view text, bool whole);
 
     // late_parses.cpp: a Parse that is answered before a backend is had
@@ -264,6 +268,19 @@ private:
     void evict(std::string_view code, std::string_view message, const Turn& turn,
                bool frontend_blocked, Outbox& out);
 
+    // deadlines.cpp
+    void note_asking(const Frame& frame, const Turn& turn, Outbox& out);
+    void note_local_deadline(const Frame& frame, const Turn& turn);
+    void note_first_statement(const Frame& frame, const Turn& turn);
+    void renew_deadline(Instant since);
+    bool waits_for_deadline(const Frame& frame, const Turn& turn);
+    bool check_deadline(const Turn& turn, Outbox& out);
+    bool stop_running(const Turn& turn, Outbox& out);
+    void roll_back(const Turn& turn, Outbox& out);
+    bool fail_on_backend(Outbox& out);
+    bool tell_past_due(std::string_view sqlstate, Outbox& out);
+    void give_up_late_start(const Turn& turn, Outbox& out);
+
     // settling.cpp: the end of a transaction, and of a session
     void check_over(const Turn& turn, Outbox& out);
     void settle(const Turn& turn, Outbox& out);
@@ -321,6 +338,11 @@ private:
     bool reset_owed_ = false;    // by the lease that kept the backend: it must be cleaned some day
     bool draining_ = false;
     Lease lease_;
+    StatementText asked_;                  // the text of that message, within one call
+    Instant seen_at_ = Instant::never();   // when the message that stands first came there
+    Instant told_due_ = Instant::never();  // of the transaction that asks, by its client
+    static constexpr std::int64_t kNoTime = -1;
+    std::int64_t bound_time_ = kNoTime;  // milliseconds that a statement bound here has told
     Instant last_activity_;
     Instant deadline_ = Instant::never();  // of settling, or of the work a client left behind
 };

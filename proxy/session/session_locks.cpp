@@ -37,6 +37,7 @@ void Session::rest_locked(Outbox& out) {
     lease_.reset_needed = before.reset_needed;
     lease_.cancel = before.cancel;
     lease_.cancel.restart();
+    lease_.awaits_first_statement = true;
     if (before.unnamed.is_awaited()) lease_.unnamed.keep();
     tell_parameters(out);
 }

@@ -13,6 +13,7 @@ void Session::on_tick(const Turn& turn, bool frontend_blocked, Outbox& out) {
             if (turn.now >= deadline_) give_up_unclean(turn, out);
             return;
         case SessionState::preparing:
+            give_up_late_start(turn, out);
             if (turn.now >= deadline_) give_up_preparing(out);
             return;
         case SessionState::winding_up: wind_down(turn, out); return;
@@ -23,6 +24,7 @@ void Session::on_tick(const Turn& turn, bool frontend_blocked, Outbox& out) {
         case SessionState::waiting_backend:
         case SessionState::closed: return;
     }
+    if (check_deadline(turn, out)) return;
     if (!check_transaction_time(turn, frontend_blocked, out)) {
         check_holder(turn, frontend_blocked, out);
     }
@@ -38,7 +40,7 @@ void Session::check_holder(const Turn& turn, bool frontend_blocked, Outbox& out)
     if (ledger_.unsynced() && !ledger_.settled() && !ledger_.copying_in() && !lease_.flushed &&
         quiet >= rules_.holder_idle / 2) {
         lease_.flushed = true;
-        out.to_backend(std::string_view("H\0\0\0\4", 5));
+        append_flush(out);
         return;
     }
     const bool awaits_frontend = ledger_.settled() || ledger_.copying_in() || frontend_blocked ||
@@ -73,7 +75,7 @@ bool Session::check_transaction_time(const Turn& turn, bool frontend_blocked, Ou
 // The cancel above has struck: the transaction is rolled back, and its frontend is told why. One with
 // more work behind it gets PostgreSQL's error and goes on, as that work was not overlong.
 bool Session::was_overlong(std::string_view code) const {
-    return state_ == SessionState::active && lease_.cancel.is_own() &&
+    return state_ == SessionState::active && lease_.cancel.is_own() && !lease_.is_past_due &&
            code == sqlstate::kQueryCanceled && ledger_.frontend_syncs() <= 1;
 }
 

@@ -134,6 +134,7 @@ VirtualBlock::Outcome VirtualBlock::execute_failed(const TransactionStatement& s
 void VirtualBlock::open(const TransactionModes& modes) {
     state_ = State::open;
     modes_ = modes;
+    due_ = Instant::never();
     savepoints_.clear();
 }
 
@@ -151,6 +152,7 @@ void VirtualBlock::fail() {
 void VirtualBlock::leave() {
     state_ = State::none;
     modes_ = {};
+    due_ = Instant::never();
     savepoints_.clear();
 }
 

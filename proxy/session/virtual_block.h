@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -7,6 +8,7 @@
 
 #include "protocol/ready_for_query.h"
 #include "protocol/transaction_statement.h"
+#include "proxy/base/instant.h"
 
 namespace pgb {
 
@@ -40,6 +42,10 @@ public:
     [[nodiscard]] State state() const { return state_; }
     [[nodiscard]] TransactionStatus status() const;
     [[nodiscard]] TransactionModes modes() const { return modes_; }
+    /// When the transaction must be over, by a tag of the block's own statements.
+    [[nodiscard]] Instant due() const { return due_; }
+    /// One of them says so; the earliest counts.
+    void finish_by(Instant due) { due_ = std::min(due_, due); }
     /// SAVEPOINT statements answered so far, as written.
     [[nodiscard]] const std::vector<std::string>& savepoints() const { return savepoints_; }
 
@@ -71,6 +77,7 @@ private:
 
     State state_ = State::none;
     TransactionModes modes_;
+    Instant due_ = Instant::never();
     std::vector<std::string> savepoints_;
 };
 

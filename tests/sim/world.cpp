@@ -29,6 +29,7 @@ World::World(const Settings& settings)
             {{.concurrency = settings.concurrency, .pinned_max = settings.pool_size - 1}}),
       rules_{.holder_idle = std::chrono::seconds(2),
              .transaction = std::chrono::seconds(3),
+             .deadline = std::chrono::milliseconds(700),
              .cancel_after_leave = std::chrono::milliseconds(20),
              .reset_timeout = std::chrono::milliseconds(500),
              .cancel_timeout = std::chrono::milliseconds(300)} {

@@ -5,12 +5,14 @@ import signal
 import pytest
 
 from support.lanes import WORKLOADS, Holder, check_refusal, queued, waiting
-from support.messages import codes
+from support.messages import Q, codes
 from support.reloads import reload, workload
+from support.waiting import PATIENCE
 
 pytestmark = pytest.mark.needs_proxy
 
 INSERT = "insert into t values (1)"
+DEADLINE = 0.2 * PATIENCE
 
 
 def only_the_place_is_back(proxy):
@@ -32,6 +34,17 @@ def test_a_cancelled_wait_never_starts(proxy, connect, rows):
     session = queued(proxy, connect, "patient", INSERT)
     session.cancel()
     assert codes(session.until("Z")) == ["57014", "Z"]
+    only_the_place_is_back(proxy)
+    holder.release()
+    assert session.value("select 42") == "42"
+    assert rows() == []
+
+
+def test_a_wait_that_reaches_its_deadline_never_starts(proxy, connect, rows):
+    holder = Holder(connect, proxy, "patient")
+    session = connect(proxy, application_name="patient")
+    told = session.ask(Q(f"{INSERT} /*deadline_ms='{DEADLINE * 1000:.0f}'*/"), within=20)
+    check_refusal(told[0], "patient", "deadline")
     only_the_place_is_back(proxy)
     holder.release()
     assert session.value("select 42") == "42"

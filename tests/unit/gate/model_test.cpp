@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <deque>
 #include <random>
 #include <string>
@@ -27,11 +28,23 @@ struct ModelLane {
     struct Waiting {
         std::size_t client;
         Instant arrived;
+        Instant due;
     };
     LaneBudget budget;
     std::uint32_t running = 0;
     std::deque<Waiting> queue;
 
+    // The earliest first, and of those together the one that came first.
+    void end_overdue(Instant now, Outcomes& out) {
+        for (;;) {
+            const auto first =
+                std::min_element(queue.begin(), queue.end(),
+                                 [](const auto& a, const auto& b) { return a.due < b.due; });
+            if (first == queue.end() || first->due > now) return;
+            out.push_back({first->client, "deadline"});
+            queue.erase(first);
+        }
+    }
     void grant(Outcomes& out) {
         while (running < budget.concurrency && !queue.empty()) {
             out.push_back({queue.front().client, "granted"});
@@ -50,7 +63,14 @@ struct ModelLane {
         }
         queue = left;
     }
-    void arrive(std::size_t client, Instant now, Outcomes& out) {
+    // `too_long`: whether the gate expects it to wait beyond its deadline, if it has to wait.
+    void arrive(std::size_t client, Instant now, Instant due, bool too_long, Outcomes& out) {
+        if (due <= now) {
+            out.push_back({client, "deadline"});
+            return;
+        }
+        // With nobody waiting for a free permit the gate has no reason to look.
+        if (running >= budget.concurrency || !queue.empty()) end_overdue(now, out);
         grant(out);
         if (running < budget.concurrency) {
             ++running;
@@ -59,8 +79,10 @@ struct ModelLane {
             out.push_back({client, "queue_full"});
         } else if (budget.queue_wait == Duration::zero()) {
             out.push_back({client, "queue_timeout"});
+        } else if (too_long) {
+            out.push_back({client, "deadline"});
         } else {
-            queue.push_back({client, now});
+            queue.push_back({client, now, due});
             out.push_back({client, "queued"});
         }
     }
@@ -75,7 +97,7 @@ struct ModelLane {
     Instant deadline() const {
         Instant earliest = Instant::never();
         for (const Waiting& waiting : queue) {
-            earliest = std::min(earliest, waiting.arrived + budget.queue_wait);
+            earliest = std::min({earliest, waiting.arrived + budget.queue_wait, waiting.due});
         }
         return earliest;
     }
@@ -148,6 +170,11 @@ private:
         return static_cast<std::uint32_t>(random_() % below);
     }
     Duration wait() { return std::chrono::milliseconds(pick(6)); }
+    // Half of them have none; some of the others are over already.
+    Instant some_deadline() {
+        if (pick(2) == 0) return Instant::never();
+        return now_ + std::chrono::microseconds(500 * pick(20));
+    }
     std::size_t index(const Waiter& waiter) const {
         for (std::size_t i = 0; i < clients_.size(); ++i) {
             if (&clients_[i].waiter == &waiter) return i;
@@ -169,10 +196,15 @@ private:
         if (client.waiter.waiting() || client.permit.held()) return;
         const std::size_t i = index(client.waiter);
         client.lane = pick(kLanes);
-        model_[client.lane].arrive(i, now_, expected_);
-        Verdict verdict =
-            gate_.arrive(static_cast<LaneId>(client.lane), client.waiter, now_, settled_);
+        const auto lane = static_cast<LaneId>(client.lane);
+        const Instant due = some_deadline();
+        client.waiter.finish_by(due);
+        Verdict verdict = gate_.arrive(lane, client.waiter, now_, settled_);
         settle();
+        const bool too_long = verdict.arrival == Arrival::shed && due > now_ &&
+                              verdict.reason == ShedReason::deadline;
+        if (too_long) REQUIRE(gate_.expected_wait(lane) > due - now_);
+        model_[client.lane].arrive(i, now_, due, too_long, expected_);
         client.permit = std::move(verdict.permit);
         switch (verdict.arrival) {
             case Arrival::admitted: happened_.push_back({i, "admitted"}); break;
@@ -198,6 +230,7 @@ private:
     void dispatch() {
         now_ = now_ + std::chrono::microseconds(pick(4) * 500);
         for (ModelLane& lane : model_) {
+            lane.end_overdue(now_, expected_);
             lane.grant(expected_);
             lane.expire(now_, expected_);
         }

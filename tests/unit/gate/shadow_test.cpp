@@ -19,6 +19,7 @@ using std::chrono::microseconds;
 struct Piece {
     Instant arrival;
     Duration hold{0};
+    Instant due = Instant::never();
 };
 
 struct BudgetChange {
@@ -55,6 +56,7 @@ public:
         }
         for (; next_ < pieces_.size() && pieces_[next_].arrival <= now; ++next_) {
             Client& client = *clients_[next_];
+            client.waiter.finish_by(pieces_[next_].due);
             Verdict verdict = gate_.arrive(lane_, client.waiter, now, settled_);
             settle(now);
             if (verdict.arrival == Arrival::admitted) run(client, std::move(verdict.permit), now);
@@ -108,7 +110,9 @@ struct Play {
         Instant at;
         for (int i = 0; i < 150; ++i) {
             at = at + microseconds(100 * pick(8));
-            pieces.push_back({at, microseconds(100 * (1 + pick(40)))});
+            const Duration hold = microseconds(100 * (1 + pick(40)));
+            const Instant due = at + microseconds(100 * (1 + pick(120)));
+            pieces.push_back({at, hold, pick(2) == 0 ? Instant::never() : due});
         }
         budget = some_budget();
         for (int i = 0; i < 3; ++i) {
@@ -176,6 +180,17 @@ TEST_CASE("shadow: that holds when the budget is changed meanwhile") {
         INFO("seed " << seed);
         compare(seed, Look::always, true);
     }
+}
+
+TEST_CASE("shadow: deadlines end waits there, and what they refuse on arrival") {
+    std::uint64_t refused = 0;
+    for (unsigned seed = 1; seed <= 20; ++seed) {
+        Play play(seed);
+        World enforcing(LaneMode::enforce, play.budget, play.pieces);
+        while (!enforcing.next_event().is_never()) enforcing.play(enforcing.next_event(), true);
+        refused += enforcing.real().shed(ShedReason::deadline);
+    }
+    CHECK(refused > 100);
 }
 
 TEST_CASE("shadow: what is told late is decided in order of time") {

@@ -62,6 +62,7 @@ private:
             {"budget", 4, &Transcript::budget},
             {"at", 1, &Transcript::at},
             {"arrive", 2, &Transcript::arrive},
+            {"arrive", 4, &Transcript::arrive},
             {"release", 1, &Transcript::release},
             {"cancel", 1, &Transcript::cancel},
             {"leave", 1, &Transcript::leave},
@@ -79,10 +80,13 @@ private:
             {"returns", 1, &Transcript::returns},
             {"shadow", 1, &Transcript::shadow},
         };
+        const Command* found = nullptr;
         for (const Command& command : kCommands) {
-            if (!words.empty() && words[0] == command.name) return &command;
+            if (words.empty() || words[0] != command.name) continue;
+            found = &command;
+            if (words.size() == command.argument_count + 1) break;
         }
-        return nullptr;
+        return found;
     }
 
     void run_line(const std::string& whole) {
@@ -165,9 +169,11 @@ private:
         gate_.set_budget(lane_of(w[1]), after);
         return {};
     }
+    static Instant instant_of(const std::string& ms) {
+        return Instant(Duration(static_cast<std::int64_t>(std::llround(std::stod(ms) * 1e6))));
+    }
     Outcome at(const Words& w) {
-        const auto ns = static_cast<std::int64_t>(std::llround(std::stod(w[1]) * 1e6));
-        const Instant then{Duration(ns)};
+        const Instant then = instant_of(w[1]);
         if (then < now_) complain("time does not go back");
         now_ = then;
         return {};
@@ -176,6 +182,7 @@ private:
         Client& newcomer = client(w[1]);
         if (newcomer.waiter.waiting() || newcomer.waiter.parked() || newcomer.permit.held())
             complain(w[1] + " is here already");
+        newcomer.waiter.finish_by(w.size() > 3 ? instant_of(w[4]) : Instant::never());
         Verdict verdict = gate_.arrive(lane_of(w[2]), newcomer.waiter, now_, settled_);
         std::string text = settle();
         if (!text.empty()) text += ", ";

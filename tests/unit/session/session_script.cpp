@@ -240,6 +240,7 @@ void SessionScript::event(const std::vector<std::string>& words) {
     const std::string& what = words[0];
     const std::string argument = words.size() > 1 ? words[1] : "";
     const LeaseRules rules{.holder_idle = std::chrono::seconds(10),
+                           .deadline = deadline_,
                            .cancel_after_leave = std::chrono::seconds(1),
                            .reset_timeout = std::chrono::seconds(2),
                            .cancel_timeout = std::chrono::seconds(3)};
@@ -283,6 +284,8 @@ void SessionScript::event(const std::vector<std::string>& words) {
     } else if (what == "tick") {
         now_ = now_ + std::chrono::milliseconds(std::stol(argument));
         session_.on_tick(turn(), blocked_, out_);
+    } else if (what == "deadline") {
+        deadline_ = std::chrono::milliseconds(std::stol(argument));
     } else if (what == "drain") {
         session_.on_drain(turn(), out_);
     } else if (what == "watch") {
@@ -312,6 +315,11 @@ std::string SessionScript::collect() {
         std::string word(kDecisionWords[static_cast<std::size_t>(decision)]);
         const bool asks = decision == Decision::ask_permit || decision == Decision::ask_workload;
         if (asks && watches_) word += "(" + std::string(out_.subject().text) + ")";
+        const Instant due = session_.due(deadline_);
+        if (decision == Decision::ask_permit && !due.is_never()) {
+            const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(due - now_);
+            word += " by " + std::to_string(left.count());
+        }
         add(word);
     }
     kept_.clear();

@@ -35,6 +35,7 @@ private:
     std::string input_;    // of the frontend, not taken yet
     std::string replies_;  // of the backend, not taken yet
     Instant now_{std::chrono::seconds(1)};
+    Duration deadline_{0};
     bool contended_ = false;
     bool blocked_ = false;
     bool watches_ = false;
