@@ -6,6 +6,7 @@ POOLED = "an idle backend of the pool is still connected to the database that is
 SURVIVES = "the test ends its backend; the client's connection lives on, and is told by an ERROR"
 TEMPORARY = "a backend that has had temporary tables keeps their schema, so looking at it needs none"
 PING = "the proxy answers a ping, and hears of the backend's end a moment after the client's ping"
+CLOCK = "it cancels after 10 ms; a login that takes longer on a busy machine fails it directly, too"
 OWN_ID = "a session has an id of its own; a notification tells the id of the backend that sent it"
 
 EXPECTED = {
@@ -20,7 +21,7 @@ EXPECTED = {
         "TestListenerReconnect": SURVIVES,
         "TestPing": SURVIVES,
     },
-    ("lib-pq", "session"): {"TestPing": PING},
+    ("lib-pq", "session"): {"TestContextCancelExec": CLOCK, "TestPing": PING},
     ("pgx", "transaction"): {
         "TestFatalRxError": SURVIVES,
         "TestFatalTxError": SURVIVES,
