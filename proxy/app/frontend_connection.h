@@ -181,6 +181,8 @@ private:
     void carry_out(Decision decision);
     void flush_backend();
     void ask_permit();
+    void arrive();
+    void ask_housekeeping();  // housekeeping.cpp
     void ask_backend();
     void ask_pin();
     void accept_backend(BackendConnection& backend);
