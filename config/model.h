@@ -138,6 +138,9 @@ struct Workload {
     bool operator==(const Workload&) const = default;
 };
 
+/// The lane's name where workloads are told; none may have it.
+inline constexpr const char* kHousekeepingName = "housekeeping";
+
 struct Housekeeping {
     std::uint64_t concurrency = 1;
     Duration wait = std::chrono::seconds(10);

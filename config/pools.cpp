@@ -20,6 +20,11 @@ std::string path_of(const char* list, std::size_t index, const char* key) {
     return std::string(list) + "[" + std::to_string(index) + "]." + key;
 }
 
+// One is set aside for housekeeping.
+std::uint64_t for_workloads(const DatabaseEntry& entry) {
+    return entry.pool_size > 1 ? entry.pool_size - 1 : entry.pool_size;
+}
+
 std::optional<std::uint64_t> smallest_pool(const Config& config, const Workload& workload) {
     std::optional<std::uint64_t> smallest;
     for (std::size_t i : usable_pools(config, workload)) {
@@ -61,7 +66,7 @@ void validate_workload(const Config& config, std::size_t index, Findings& findin
              ""});
     }
     std::uint64_t backends = 0;
-    for (std::size_t i : pools) backends += config.databases[i].pool_size;
+    for (std::size_t i : pools) backends += for_workloads(config.databases[i]);
     const std::string budget = path_of("workloads", index, "concurrency");
     if (findings.usable(budget) && workload.concurrency > backends) {
         findings.warn(budget, {code::kBudgetOverPool,
@@ -83,16 +88,17 @@ void validate_pool(const Config& config, std::size_t index, Findings& findings) 
         if (!findings.usable(budget) || !pools_known(config, findings, i)) return;
         if (usable_pools(config, config.workloads[i]) != std::vector<std::size_t>{index}) continue;
         // A single workload above the pool has a warning of its own.
-        if (config.workloads[i].concurrency > entry.pool_size) return;
+        if (config.workloads[i].concurrency > for_workloads(entry)) return;
         permits += config.workloads[i].concurrency;
         ++workload_count;
     }
-    if (permits <= entry.pool_size) return;
+    if (permits <= for_workloads(entry)) return;
     findings.warn(path_of("databases", index, "pool_size"),
                   {code::kSumOverPool,
                    "the " + std::to_string(workload_count) + " workloads that use only this pool " +
                        "have " + std::to_string(permits) + " permits together for " +
-                       std::to_string(entry.pool_size) + " backends",
+                       std::to_string(for_workloads(entry)) +
+                       " backends, one being set aside for housekeeping",
                    ""});
 }
 

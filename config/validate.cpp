@@ -181,6 +181,10 @@ void validate_match(const Config& config, std::size_t index, Findings& findings)
 
 void validate_name(const Workload& workload, std::size_t index, Findings& findings) {
     const std::string path = path_of("workloads", index, "name");
+    if (findings.usable(path) && workload.name == kHousekeepingName) {
+        findings.add(path, {code::kBadName,
+                            quote(workload.name) + " is the name of the lane of housekeeping", ""});
+    }
     for (std::string_view word : kGreppedWords) {
         if (!findings.usable(path) || workload.name.find(word) == std::string::npos) continue;
         findings.add(path, {code::kBadName,

@@ -9,6 +9,9 @@ namespace {
 // From pg_type: the type text, its length and modifier "none".
 constexpr std::uint32_t kTextOid = 25;
 constexpr std::int16_t kVariableLength = -1;
+// The same of void.
+constexpr std::uint32_t kVoidOid = 2278;
+constexpr std::int16_t kVoidLength = 4;
 constexpr std::int32_t kNoModifier = -1;
 
 void append_empty_message(std::string& out, BackendType type) {
@@ -53,6 +56,12 @@ void append_text_row_description(std::string& out, std::initializer_list<std::st
         writer.u32(kTextOid).i16(kVariableLength).i32(kNoModifier).i16(0);
     }
     writer.end();
+}
+
+void append_void_row_description(std::string& out, std::string_view name) {
+    MessageWriter writer(out);
+    writer.begin(BackendType::row_description).u16(1).cstring(name).u32(0).i16(0);
+    writer.u32(kVoidOid).i16(kVoidLength).i32(kNoModifier).i16(0).end();
 }
 
 void append_text_row(std::string& out, std::initializer_list<std::string_view> values) {

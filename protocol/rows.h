@@ -20,6 +20,8 @@ void append_parameter_description(std::string& out, std::string_view types);
 
 /// RowDescription of columns of type text in text format.
 void append_text_row_description(std::string& out, std::initializer_list<std::string_view> names);
+/// RowDescription of one column of type void in text format: a function that returns nothing.
+void append_void_row_description(std::string& out, std::string_view name);
 /// DataRow with these values, none of them NULL.
 void append_text_row(std::string& out, std::initializer_list<std::string_view> values);
 

@@ -4,16 +4,20 @@
 #include <numeric>
 #include <utility>
 
+#include "proxy/app/housekeeping.h"
 #include "proxy/base/check.h"
 
 namespace pgb {
 
 ConfigInForce::ConfigInForce(config::Config loaded)
     : values_(std::move(loaded)),
+      housekeeping_(values_.workloads.size()),
       listed_(values_.workloads.size(), true),
       order_(values_.workloads.size()),
       classifier_(values_) {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
+    values_.workloads.push_back(housekeeping_workload(values_));
+    listed_.push_back(true);
 }
 
 ConfigInForce::Candidates ConfigInForce::candidates(const config::Subject& login,
@@ -39,7 +43,8 @@ std::optional<std::size_t> ConfigInForce::find(const std::string& name) const {
 }
 
 bool ConfigInForce::has_room_for(const config::Config& wanted) const {
-    std::size_t count = values_.workloads.size();
+    // That of housekeeping is no file's.
+    std::size_t count = values_.workloads.size() - 1;
     for (const config::Workload& workload : wanted.workloads) {
         if (!find(workload.name)) ++count;
     }
@@ -60,6 +65,7 @@ std::vector<config::Change> ConfigInForce::apply(const config::Config& wanted) {
     ++generation_;
 
     std::fill(listed_.begin(), listed_.end(), false);
+    listed_[housekeeping_] = true;
     order_.clear();
     for (config::Workload& workload : next.workloads) {
         std::size_t number = values_.workloads.size();

@@ -31,6 +31,8 @@ public:
 
     /// Workloads by number, also those that were removed.
     [[nodiscard]] const config::Config& values() const { return values_; }
+    /// The lane of housekeeping: a workload that no file names and no rule leads to.
+    [[nodiscard]] std::size_t housekeeping() const { return housekeeping_; }
     /// False: the file no longer has it.
     [[nodiscard]] bool is_listed(std::size_t workload) const { return listed_[workload]; }
 
@@ -68,6 +70,7 @@ private:
     [[nodiscard]] config::Config as_file() const;
 
     config::Config values_;
+    std::size_t housekeeping_;
     std::vector<bool> listed_;        // by number
     std::vector<std::size_t> order_;  // the numbers of the rules
     config::Classifier classifier_;

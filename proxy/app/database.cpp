@@ -13,9 +13,11 @@ namespace {
 // The same trouble again and again is one line in this time.
 constexpr Duration kTroubleReportInterval = std::chrono::seconds(5);
 
-PoolSettings pool_settings(const config::DatabaseEntry& entry, std::uint64_t jitter_seed) {
+PoolSettings pool_settings(const config::DatabaseEntry& entry, Duration housekeeping_wait,
+                           std::uint64_t jitter_seed) {
     return {.size = static_cast<std::uint32_t>(entry.pool_size),
             .pool_wait = entry.pool_wait,
+            .housekeeping_wait = housekeeping_wait,
             .connecting_max = static_cast<std::uint32_t>(entry.max_connecting),
             .idle_timeout = entry.idle_timeout,
             .lifetime_max = entry.max_lifetime,
@@ -41,7 +43,8 @@ bool is_permanent(std::string_view sqlstate) {
 Database::Database(Server& server, const config::DatabaseEntry& entry, std::uint64_t jitter_seed)
     : server_(server),
       entry_(entry),
-      pool_(pool_settings(entry, jitter_seed), server.pool_workloads()),
+      pool_(pool_settings(entry, server.config().housekeeping.wait, jitter_seed),
+            server.pool_workloads()),
       orphans_(server.config().workloads.size()),
       fixed_user_(conninfo_value(entry.conninfo, "user")),
       fixed_database_(conninfo_value(entry.conninfo, "dbname")),
@@ -52,7 +55,7 @@ Database::Database(Server& server, const config::DatabaseEntry& entry, std::uint
 }
 
 void Database::on_reload() {
-    pool_.set_limits(pool_settings(entry_, 0));
+    pool_.set_limits(pool_settings(entry_, server_.config().housekeeping.wait, 0));
     pool_.set_workloads(server_.pool_workloads());
     orphans_.set_workload_count(server_.config().workloads.size());
     // Slots that were in use once may be again.
@@ -91,6 +94,10 @@ const ParameterList& Database::greeting(GroupId group) const {
     return groups_.at(static_cast<std::uint32_t>(group)).greeting;
 }
 
+const ReportedValues& Database::unset_values(GroupId group) const {
+    return groups_.at(static_cast<std::uint32_t>(group)).reported;
+}
+
 std::uint64_t Database::origin(GroupId group) const {
     return groups_.at(static_cast<std::uint32_t>(group)).origin;
 }
@@ -103,6 +110,9 @@ LeaseRules Database::lease_rules(std::size_t workload) const {
             .cancel_after_leave = rules.cancel_after_leave,
             .reset_timeout = entry_.reset_timeout,
             .cancel_timeout = entry_.cancel_timeout,
+            .statement = workload == server_.housekeeping()
+                             ? server_.config().housekeeping.statement_timeout
+                             : Duration::zero(),
             .reset_always = rules.reset == config::Reset::always};
 }
 

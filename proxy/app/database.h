@@ -44,6 +44,8 @@ public:
     /// leaves statements of its own there.
     GroupId join(const LoginRequest& request, config::Pooling pooling);
     [[nodiscard]] const ParameterList& greeting(GroupId group) const;
+    /// The same values, as they are now and will be; valid as long as a session of the group is.
+    [[nodiscard]] const ReportedValues& unset_values(GroupId group) const;
     /// A digest of whose backends they are and where.
     [[nodiscard]] std::uint64_t origin(GroupId group) const;
     /// The database and the user as which a group's backends work.

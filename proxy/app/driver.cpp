@@ -16,9 +16,9 @@ LaneId lane_of(std::size_t workload) { return LaneId{static_cast<std::uint16_t>(
 
 // Bytes that wait for more of the same write may go on waiting.
 bool only_asks(Decision decision) {
-    return decision == Decision::ask_permit || decision == Decision::ask_backend ||
-           decision == Decision::ask_pin || decision == Decision::ask_workload ||
-           decision == Decision::unpin;
+    return decision == Decision::ask_permit || decision == Decision::ask_housekeeping ||
+           decision == Decision::ask_backend || decision == Decision::ask_pin ||
+           decision == Decision::ask_workload || decision == Decision::unpin;
 }
 }  // namespace
 
@@ -73,6 +73,7 @@ void FrontendConnection::flush_backend() {
 void FrontendConnection::carry_out(Decision decision) {
     switch (decision) {
         case Decision::ask_permit: ask_permit(); return;
+        case Decision::ask_housekeeping: ask_housekeeping(); return;
         case Decision::ask_backend: ask_backend(); return;
         case Decision::ask_pin: ask_pin(); return;
         case Decision::ask_workload: ask_workload(); return;
@@ -90,8 +91,12 @@ void FrontendConnection::carry_out(Decision decision) {
 }
 
 void FrontendConnection::ask_permit() {
-    arrived_at_ = server_.now();
     choose_workload();
+    arrive();
+}
+
+void FrontendConnection::arrive() {
+    arrived_at_ = server_.now();
     if (server_.is_draining()) {
         server_.gate().count_shed(lane_of(workload_), ShedReason::draining, ShedStage::on_arrival);
         session_.on_refused(server_.shed_facts(*this, workload_, ShedReason::draining));

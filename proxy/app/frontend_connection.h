@@ -186,6 +186,8 @@ private:
     void flush_backend();
     void ask_permit();
     void take_permit(Permit permit, Duration waited);
+    void arrive();
+    void ask_housekeeping();  // housekeeping.cpp
     void ask_backend();
     void ask_pin();
     void accept_backend(BackendConnection& backend);

@@ -43,7 +43,13 @@ void Server::set_lanes() {
     const std::vector<config::Workload>& workloads = config().workloads;
     for (std::size_t i = 0; i < workloads.size(); ++i) {
         const config::Workload& workload = workloads[i];
-        if (i == gate_.lane_count()) gate_.add_lane(workload.name, lane_budget(workload));
+        if (i == gate_.lane_count()) {
+            // Who waits in that of housekeeping lacks a backend rather than a budget.
+            const bool house = i == housekeeping();
+            gate_.add_lane(
+                workload.name, lane_budget(workload),
+                {.expiry = house ? ShedReason::pool_timeout : ShedReason::queue_timeout});
+        }
         const LaneId lane{static_cast<std::uint16_t>(i)};
         gate_.set_budget(lane, lane_budget(workload));
         gate_.set_mode(lane, lane_mode(workload.mode));
@@ -59,7 +65,8 @@ std::vector<PoolWorkload> Server::pool_workloads() const {
         const config::Workload& workload = config().workloads[i];
         result.push_back({.concurrency = static_cast<std::uint32_t>(workload.concurrency),
                           .pinned_max = static_cast<std::uint32_t>(workload.max_pinned),
-                          .is_open = config_.is_listed(i)});
+                          .is_open = config_.is_listed(i),
+                          .is_housekeeping = i == housekeeping()});
     }
     return result;
 }

@@ -39,6 +39,7 @@ void FrontendConnection::greet(std::string_view key) {
     std::string& reply = out.scratch();
     append_greeting(reply, database_->greeting(group_), pid_, key);
     session_.note_greeting(database_->greeting(group_));
+    session_.note_unset_values(database_->unset_values(group_));
     session_.note_origin(database_->origin(group_));
     remember_login();
     server_.login_finished(*this);

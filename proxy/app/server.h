@@ -76,6 +76,8 @@ public:
     /// A reload changes it in place, between two turns.
     [[nodiscard]] const config::Config& config() const { return config_.values(); }
     [[nodiscard]] const ConfigInForce& rules() const { return config_; }
+    /// The number of the workload that is the lane of housekeeping.
+    [[nodiscard]] std::size_t housekeeping() const { return config_.housekeeping(); }
     [[nodiscard]] Gate& gate() { return gate_; }
     [[nodiscard]] Outbox& outbox() { return outbox_; }
     [[nodiscard]] std::span<char> read_buffer() { return read_buffer_; }

@@ -14,6 +14,7 @@ LaneId Gate::add_lane(std::string name, LaneBudget budget, LaneRules rules) {
     PGB_CHECK(lanes_.size() <= std::numeric_limits<std::uint16_t>::max());
     const auto id = static_cast<LaneId>(lanes_.size());
     lanes_.push_back(std::make_unique<Lane>(id, std::move(name), budget));
+    lanes_.back()->rules.expiry = rules.expiry;
     set_pacing(id, rules.pace_retries);
     set_mode(id, rules.mode);
     return id;
@@ -68,7 +69,7 @@ Verdict Gate::shed_overdue(Lane& lane, Instant now) {
 
 Verdict Gate::queue_or_shed(Lane& lane, Waiter& newcomer, Instant now) {
     // A place is free, so this is no full queue: the wait itself has no time.
-    if (lane.budget.queue_wait <= Duration::zero()) return shed(lane, ShedReason::queue_timeout);
+    if (lane.budget.queue_wait <= Duration::zero()) return shed(lane, lane.rules.expiry);
     const bool has_deadline = !newcomer.due_.is_never();
     if (has_deadline && expected_wait(lane, now) > newcomer.due_ - now) {
         return shed(lane, ShedReason::deadline);
@@ -127,7 +128,7 @@ void Gate::shed_oldest(Lane& lane, ShedReason reason, std::vector<Settled>& out)
 
 void Gate::shed_expired(Lane& lane, Instant now, std::vector<Settled>& out) {
     while (!lane.queue.empty() && lane.queue.front().arrived() + lane.budget.queue_wait <= now) {
-        shed_oldest(lane, ShedReason::queue_timeout, out);
+        shed_oldest(lane, lane.rules.expiry, out);
     }
 }
 

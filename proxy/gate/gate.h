@@ -161,6 +161,11 @@ public:
         refused.promise_ = {&at(id), now, now + after};
     }
 
+    /// Whether an arrival now would be admitted at once.
+    [[nodiscard]] bool has_room(LaneId id) const {
+        const Lane& lane = at(id);
+        return lane.rules.mode != LaneMode::enforce || (has_permit(lane) && lane.queue.empty());
+    }
     [[nodiscard]] std::size_t lane_count() const { return lanes_.size(); }
     [[nodiscard]] const LaneStats& stats(LaneId id) const { return at(id).stats; }
     [[nodiscard]] const LaneBudget& budget(LaneId id) const { return at(id).budget; }

@@ -15,6 +15,7 @@
 #include "proxy/gate/lane_stats.h"
 #include "proxy/gate/returns.h"
 #include "proxy/gate/shadow_lane.h"
+#include "proxy/gate/shed_reason.h"
 #include "proxy/gate/turnover.h"
 
 namespace pgb {
@@ -29,6 +30,8 @@ struct LaneRules {
     LaneMode mode = LaneMode::enforce;
     /// Whether a refused session that comes back early and finds no slot is parked until it may.
     bool pace_retries = false;
+    /// What a wait that was in vain is called.
+    ShedReason expiry = ShedReason::queue_timeout;
 
     bool operator==(const LaneRules&) const = default;
 };

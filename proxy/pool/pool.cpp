@@ -69,9 +69,9 @@ void Pool::ask(PoolWaiter& waiter, GroupId id, WorkloadIndex workload, Instant n
     now_ = waiter.asked_ = now;
     // Whoever waits may go before the newcomer: tick() knows, in this same turn. Who may not wait
     // can't be sent there.
-    const bool may_wait = settings_.pool_wait > Duration{0};
+    const bool may_wait = wait_of(waiting_.is_housekeeping(workload)) > Duration{0};
     const bool nobody_waits = waiting_.empty() && (login_waiting_ == 0 || !may_wait);
-    if (nobody_waits && !group.idle.empty() && has_idle_to_lend()) {
+    if (nobody_waits && !group.idle.empty() && has_idle_to_lend() && may_be_lent(workload)) {
         return lend(waiter, group, workload, out);
     }
     if (now < group.refused_until && group.idle.size() <= group.waiting) {
@@ -221,8 +221,10 @@ void Pool::on_gone(BackendId id, Instant now) {
 
 Instant Pool::next_deadline() const {
     Instant earliest = std::min(earliest_age_, swap_retry_at_);
-    if (!waiting_.empty()) {
-        earliest = std::min(earliest, waiting_.oldest().asked() + settings_.pool_wait);
+    for (const bool housekeeping : {true, false}) {
+        const auto& arrivals = waiting_.arrivals(housekeeping);
+        if (arrivals.empty()) continue;
+        earliest = std::min(earliest, arrivals.front().asked() + wait_of(housekeeping));
     }
     if (settings_.idle_timeout > Duration{0} && !roster_.idle().empty()) {
         earliest = std::min(earliest, roster_.idle().front().idle_since + settings_.idle_timeout);
@@ -236,6 +238,18 @@ Instant Pool::next_deadline() const {
 bool Pool::is_hopeless(const Group& group, Instant now) const {
     return !pacing_.reachable() && pacing_.backing_off(now) && group.live() == 0 &&
            !is_worth_a_wait(pacing_.trouble());
+}
+
+// One place is set aside for housekeeping, as long as that leaves another one: those whose backends do
+// not come back soon, of sessions that keep theirs and of orphans, count as taken from both.
+bool Pool::may_be_lent(WorkloadIndex workload) const {
+    if (!waiting_.has_housekeeping() || waiting_.is_housekeeping(workload)) return true;
+    const std::uint32_t orphaned = counts().of(BackendState::orphaned);
+    const std::uint32_t taken = counts().of(BackendState::lent) - waiting_.lent_to_housekeeping() +
+                                counts().of(BackendState::pinned) + orphaned;
+    const std::uint32_t kept = pins_ + residents_ + orphaned;
+    const std::uint32_t aside = kept + 1 < settings_.size ? 1 : 0;
+    return taken + aside < settings_.size;
 }
 
 void Pool::lend(PoolWaiter& waiter, Group& group, WorkloadIndex workload, Actions& out) {

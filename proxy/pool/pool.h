@@ -32,13 +32,17 @@ namespace pgb {
 ///   I4  every ask ends in exactly one lend, greet or refuse, or in forget_waiter.
 ///   I5  within one workload and group backends are lent in order of arrival.
 /// And after tick(now):
-///   I6  no transaction waits while a backend of its group is idle; none is idle above P.
-///   I7  no transaction has waited for pool_wait or longer.
+///   I6  no transaction waits while a backend of its group is idle, but for the place set aside; none
+///       is idle above P.
+///   I7  no transaction has waited for pool_wait or longer, housekeeping for housekeeping_wait.
 ///   I8  next_deadline() > now.
 ///
 /// A sum of B above P is shared out: a workload's share is max(1, P * B / sum of B), rounded down.
 /// One that has its share goes after all others who can be served; so it grows beyond it only while
 /// no other can use the backend.
+///
+/// With a workload for housekeeping one place is set aside: the others together have P - 1 backends
+/// at most. The last one that no session keeps and that is no orphan is shared.
 ///
 /// `now` never goes back between calls. An id or group that is not in use, or a backend in a state
 /// that does not allow the call, is a bug of the caller and aborts. No I/O, no clock, no callbacks;
@@ -148,6 +152,10 @@ public:
 
 private:
     // pool.cpp
+    [[nodiscard]] bool may_be_lent(WorkloadIndex workload) const;
+    [[nodiscard]] Duration wait_of(bool housekeeping) const {
+        return housekeeping ? settings_.housekeeping_wait : settings_.pool_wait;
+    }
     [[nodiscard]] bool is_hopeless(const Group& group, Instant now) const;
     void lend(PoolWaiter& waiter, Group& group, WorkloadIndex workload, Actions& out);
     void refuse(PoolWaiter& waiter, const Group& group, PoolRefusal why, Actions& out);

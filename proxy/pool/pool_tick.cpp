@@ -132,12 +132,15 @@ void Pool::refuse_hopeless(Instant now, Actions& out) {
 }
 
 void Pool::refuse_expired(Instant now, Actions& out) {
-    while (!waiting_.empty()) {
-        PoolWaiter& waiter = waiting_.oldest();
-        if (waiter.asked() + settings_.pool_wait > now) return;
-        const Group& group = WaitingRoom::group_of(waiter);
-        waiting_.remove(waiter);
-        refuse(waiter, group, PoolRefusal::pool_timeout, out);
+    for (const bool housekeeping : {true, false}) {
+        auto& arrivals = waiting_.arrivals(housekeeping);
+        while (!arrivals.empty()) {
+            PoolWaiter& waiter = arrivals.front();
+            if (waiter.asked() + wait_of(housekeeping) > now) break;
+            const Group& group = WaitingRoom::group_of(waiter);
+            waiting_.remove(waiter);
+            refuse(waiter, group, PoolRefusal::pool_timeout, out);
+        }
     }
 }
 
@@ -172,6 +175,7 @@ void Pool::plan_swap(Instant now) {
 
 bool Pool::can_serve(const Flow& flow, bool may_open_now, Instant now) const {
     const Group& group = *flow.group;
+    if (!may_be_lent(flow.workload)) return false;
     if (!group.idle.empty()) return true;
     if (!may_open_now || group.waiting <= group.coming()) return false;
     return roster_.has_place() || (!roster_.idle().empty() && may_swap_for(flow, now));

@@ -14,6 +14,7 @@ namespace pgb {
 struct PoolSettings {
     std::uint32_t size = 1;            ///< P: places. Every backend in any state takes one.
     Duration pool_wait{0};             ///< Longest wait of a transaction; 0: do not wait.
+    Duration housekeeping_wait{0};     ///< The same of housekeeping.
     std::uint32_t connecting_max = 1;  ///< Backends that may be on their way at once.
     Duration idle_timeout{0};          ///< An idle backend is closed after this; 0: never.
     Duration lifetime_max{0};          ///< Closed when idle and older, +-10 %; 0: never.
@@ -29,6 +30,8 @@ struct PoolWorkload {
     /// Whether new transactions may come. One that only ends what it has takes no share from the
     /// others.
     bool is_open = true;
+    /// Its transactions go before all others, and a place is set aside for them.
+    bool is_housekeeping = false;
 };
 
 /// Why a connect failed, in PostgreSQL's words or, when it never spoke, in ours.

@@ -22,10 +22,15 @@ void WaitingRoom::set_workloads(std::uint32_t pool_size,
 
 void WaitingRoom::share_out(std::uint32_t pool_size) {
     std::uint64_t sum = 0;
-    for (const Books& books : books_) sum += books.limits.is_open ? books.limits.concurrency : 0;
+    has_housekeeping_ = false;
+    for (const Books& books : books_) {
+        has_housekeeping_ = has_housekeeping_ || books.limits.is_housekeeping;
+        sum += books.limits.is_open && !books.limits.is_housekeeping ? books.limits.concurrency : 0;
+    }
+    if (has_housekeeping_ && pool_size > 1) --pool_size;
     for (Books& books : books_) {
         std::uint64_t share = std::numeric_limits<std::uint32_t>::max();
-        if (sum > pool_size) {
+        if (sum > pool_size && !books.limits.is_housekeeping) {
             share = std::max<std::uint64_t>(
                 1, std::uint64_t{pool_size} * books.limits.concurrency / sum);
         }
@@ -40,7 +45,7 @@ void WaitingRoom::add(PoolWaiter& waiter, Group& group, WorkloadIndex workload, 
     waiter.number_ = ++arrival_count_;
     if (flow.waiters.empty()) busy_.push_back(flow);
     flow.waiters.push_back(waiter);
-    arrivals_.push_back(waiter);
+    arrivals(is_housekeeping(workload)).push_back(waiter);
     ++group.waiting;
     ++at(workload).counts.waiting;
 }
@@ -48,7 +53,7 @@ void WaitingRoom::add(PoolWaiter& waiter, Group& group, WorkloadIndex workload, 
 void WaitingRoom::remove(PoolWaiter& waiter) {
     Flow& flow = *waiter.flow_;
     flow.waiters.remove(waiter);
-    arrivals_.remove(waiter);
+    arrivals(is_housekeeping(flow.workload)).remove(waiter);
     if (flow.waiters.empty()) busy_.remove(flow);
     --flow.group->waiting;
     --at(flow.workload).counts.waiting;
@@ -57,6 +62,8 @@ void WaitingRoom::remove(PoolWaiter& waiter) {
 
 bool WaitingRoom::goes_before(const Flow& one, const Flow& other) const {
     if (one.workload != other.workload) {
+        const bool urgent = is_housekeeping(one.workload);
+        if (urgent != is_housekeeping(other.workload)) return urgent;
         const bool below = below_share(one.workload);
         if (below != below_share(other.workload)) return below;
         const Books& mine = at(one.workload);

@@ -13,7 +13,7 @@ namespace pgb {
 
 /// The transactions that wait for a backend, and the order in which they are served.
 ///
-/// Order of service: workloads below their share, then the others; among these the smallest lent/B;
+/// Order of service: housekeeping; workloads below their share, then the others; among these the smallest lent/B;
 /// then the oldest. All in whole numbers: a rounding error would let equals overtake each other.
 class WaitingRoom {
 public:
@@ -27,11 +27,21 @@ public:
     void add(PoolWaiter& waiter, Group& group, WorkloadIndex workload, Instant now);
     void remove(PoolWaiter& waiter);
 
-    [[nodiscard]] bool empty() const { return arrivals_.empty(); }
-    [[nodiscard]] std::size_t size() const { return arrivals_.size(); }
-    /// Who has waited longest; there must be one.
-    [[nodiscard]] PoolWaiter& oldest() { return arrivals_.front(); }
-    [[nodiscard]] const PoolWaiter& oldest() const { return arrivals_.front(); }
+    [[nodiscard]] bool empty() const { return arrivals_.empty() && urgent_.empty(); }
+    [[nodiscard]] std::size_t size() const { return arrivals_.size() + urgent_.size(); }
+    /// Those of housekeeping, or all the others, in order of arrival: each has a wait of its own.
+    [[nodiscard]] IntrusiveList<PoolWaiter, ByArrival>& arrivals(bool housekeeping) {
+        return housekeeping ? urgent_ : arrivals_;
+    }
+    [[nodiscard]] const IntrusiveList<PoolWaiter, ByArrival>& arrivals(bool housekeeping) const {
+        return housekeeping ? urgent_ : arrivals_;
+    }
+    [[nodiscard]] bool is_housekeeping(WorkloadIndex workload) const {
+        return at(workload).limits.is_housekeeping;
+    }
+    /// Whether any workload is.
+    [[nodiscard]] bool has_housekeeping() const { return has_housekeeping_; }
+    [[nodiscard]] std::uint32_t lent_to_housekeeping() const { return lent_to_housekeeping_; }
     [[nodiscard]] static Group& group_of(const PoolWaiter& waiter) { return *waiter.flow_->group; }
 
     /// The flow that goes first among those that `may_be_served(const Flow&)` allows; null if none.
@@ -57,8 +67,16 @@ public:
         return books.counts.lent < books.share;
     }
 
-    void on_lent(WorkloadIndex workload) { ++at(workload).counts.lent; }
-    void on_returned(WorkloadIndex workload) { --at(workload).counts.lent; }
+    void on_lent(WorkloadIndex workload) {
+        Books& books = at(workload);
+        ++books.counts.lent;
+        lent_to_housekeeping_ += books.limits.is_housekeeping;
+    }
+    void on_returned(WorkloadIndex workload) {
+        Books& books = at(workload);
+        --books.counts.lent;
+        lent_to_housekeeping_ -= books.limits.is_housekeeping;
+    }
     void on_pin(WorkloadIndex workload) { ++at(workload).counts.pins; }
     void on_unpin(WorkloadIndex workload) {
         PGB_CHECK(at(workload).counts.pins > 0);
@@ -90,6 +108,9 @@ private:
     std::vector<Books> books_;
     IntrusiveList<Flow, BusyFlow> busy_;
     IntrusiveList<PoolWaiter, ByArrival> arrivals_;  // also the order in which waits end
+    IntrusiveList<PoolWaiter, ByArrival> urgent_;    // the same, of housekeeping
+    std::uint32_t lent_to_housekeeping_ = 0;
+    bool has_housekeeping_ = false;
     std::uint64_t arrival_count_ = 0;
 };
 

@@ -89,8 +89,8 @@ void Session::note_own_reply(BackendType type) {
         lease_.begin_prepares = false;
     }
     if (ledger_.next_is_own()) return;
-    // BEGIN and the savepoints are done: the block is the backend's now.
-    block_.leave();
+    // BEGIN and the savepoints are done: the block is the backend's now, if it is the frontend's.
+    if (lease_.unit == HouseUnit::none) block_.leave();
     status_ = TransactionStatus::in_block;
     state_ = SessionState::active;
 }
@@ -260,6 +260,11 @@ void Session::take_ready(const Frame& frame, Ruling ruling, Outbox& out) {
     if (state_ == SessionState::active && own_work_ == OwnWork::batch_abort &&
         ruling == Ruling::swallow) {
         own_work_ = OwnWork::none;
+    }
+    if (ruling == Ruling::forward && lease_.unit != HouseUnit::none &&
+        block_.state() != VirtualBlock::State::none) {
+        answer_in_virtual_block(out);
+        return;
     }
     deliver(frame, ruling, out);
 }

@@ -8,6 +8,7 @@ namespace pgb {
 bool Session::take_idle(const Frame& frame, std::string_view behind, const Turn& turn,
                         Outbox& out) {
     frontend_rest_ = Rest::drop;
+    house_unit_ = HouseUnit::none;
     const std::optional<FrontendType> type = frontend_type(frame.type);
     if (!type || *type == FrontendType::password) return violation(frame, turn, out);
     if (*type == FrontendType::terminate) {
@@ -38,12 +39,10 @@ bool Session::answer_or_ask(const Frame& frame, FrontendType type, std::string_v
     switch (type) {
         case FrontendType::query: return idle_query(frame, out);
         case FrontendType::parse: return idle_parse(frame, behind, out);
-        case FrontendType::bind: {
-            const BindRequest bind = parse_bind(body, whole);
-            return local_.bind(bind, kept(), out) || ask_for_statement(bind.statement, out);
-        }
+        case FrontendType::bind: return idle_bind(frame, behind, out);
         case FrontendType::describe:
-            return local_.describe(parse_describe(body, whole), kept(), out) || ask(false, out);
+            return local_.describe(parse_describe(body, whole), kept(), out) ||
+                   ask_to_describe(frame, behind, out);
         case FrontendType::execute:
             return local_.execute(parse_execute(body, whole), kept(), out) || ask(false, out);
         case FrontendType::function_call: return local_.function_call(out) || ask(false, out);
@@ -63,15 +62,39 @@ bool Session::answer_or_ask(const Frame& frame, FrontendType type, std::string_v
 bool Session::idle_query(const Frame& frame, Outbox& out) {
     const QueryRequest query = parse_query(frame.body(), frame.body_is_whole());
     if (local_.query(frame, query, kept(), out)) return true;
-    const bool taken = ask_for_text(query.text, frame.body_is_whole(), out);
+    const bool whole = frame.body_is_whole();
+    const Housekeeping kind = whole ? housekeeping_of(query.text) : Housekeeping::no;
+    if (kind != Housekeeping::no && !ask_in_lane(kind, frame, {})) return false;
+    const bool taken = ask_for_text(query.text, whole, out);
     aim_at_undone(query.text);
     return taken;
 }
 
 bool Session::idle_parse(const Frame& frame, std::string_view behind, Outbox& out) {
     const ParseRequest parse = parse_parse(frame.body(), frame.body_is_whole());
-    return local_.parse(frame, parse, kept(), out) || parse_late(frame, parse, behind, out) ||
-           ask_for_text(parse.text, frame.body_is_whole(), out);
+    if (local_.parse(frame, parse, kept(), out) || parse_late(frame, parse, behind, out)) {
+        return true;
+    }
+    const bool whole = frame.body_is_whole();
+    const Housekeeping kind = whole ? housekeeping_of(parse.text) : Housekeeping::no;
+    if (kind != Housekeeping::no && !ask_in_lane(kind, frame, behind)) return false;
+    return ask_for_text(parse.text, whole, out);
+}
+
+bool Session::idle_bind(const Frame& frame, std::string_view behind, Outbox& out) {
+    const BindRequest bind = parse_bind(frame.body(), frame.body_is_whole());
+    if (local_.bind(bind, kept(), out)) return true;
+    const StatementFacts* facts = statements_.facts(bind.statement);
+    const Housekeeping kind = facts != nullptr ? facts->does.housekeeping : Housekeeping::no;
+    if (kind != Housekeeping::no && !ask_in_lane(kind, frame, behind)) return false;
+    return ask(facts != nullptr && facts->does.text.pins, out);
+}
+
+bool Session::ask_to_describe(const Frame& frame, std::string_view behind, Outbox& out) {
+    const TargetRequest target = parse_describe(frame.body(), frame.body_is_whole());
+    const StatementFacts* facts = target.kind == 'S' ? statements_.facts(target.name) : nullptr;
+    if (facts != nullptr && !ask_in_lane(facts->does.housekeeping, frame, behind)) return false;
+    return ask(false, out);
 }
 
 Kept Session::kept() const {
@@ -86,7 +109,7 @@ bool Session::ask(bool pins, Outbox& out) {
         return false;
     }
     state_ = SessionState::queued;
-    out.decide(Decision::ask_permit);
+    out.decide(house_unit_ == HouseUnit::none ? Decision::ask_permit : Decision::ask_housekeeping);
     return false;
 }
 
@@ -95,11 +118,6 @@ bool Session::ask_for_text(std::string_view text, bool whole, Outbox& out) {
     asked_ = {text, whole};
     aim_.reset();
     return ask(judged_->pins, out);
-}
-
-bool Session::ask_for_statement(std::string_view name, Outbox& out) {
-    const StatementFacts* facts = statements_.facts(name);
-    return ask(facts != nullptr && facts->does.text.pins, out);
 }
 
 void Session::refuse(const Frame& frame, Outbox& out) {

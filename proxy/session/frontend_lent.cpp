@@ -32,6 +32,7 @@ bool Session::must_wait(const Turn& turn) const {
         return lease_.cancel.in_flight();
     }
     if (ledger_.size() >= kLedgerMax || journal_.in_flight()) return true;
+    if (lease_.unit != HouseUnit::none) return lease_.sync_points > 0;
     return turn.contended &&
            (lease_.sync_points >= kSyncPointsMax || turn.now - lease_.granted_at >= kHoldMax);
 }
@@ -57,10 +58,12 @@ bool Session::take_lent(const Frame& frame, const Turn& turn, Outbox& out) {
         case FrontendType::function_call:
             lease_.reset_needed = lease_.locks_changed = true;
             return lent_plain(frame, out);
+        case FrontendType::flush:
+            if (lease_.unit == HouseUnit::to_flush) return end_batch_at_flush(out);
+            return lent_plain(frame, out);
         case FrontendType::sync:
         case FrontendType::copy_done:
         case FrontendType::copy_fail:
-        case FrontendType::flush:
         case FrontendType::copy_data:
         case FrontendType::password:
         case FrontendType::terminate: return lent_plain(frame, out);

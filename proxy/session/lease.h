@@ -37,6 +37,14 @@ enum class OwnWork : std::uint8_t {
     return work != OwnWork::none && work != OwnWork::batch_abort;
 }
 
+/// How much of what stands next is housekeeping, which was all seen before a permit was asked for:
+/// nothing behind it belongs to the lease.
+enum class HouseUnit : std::uint8_t {
+    none,      ///< The lease is for whatever comes.
+    to_sync,   ///< A Query, or a batch up to its Sync.
+    to_flush,  ///< A batch that has run nothing up to a Flush, where the proxy ends it.
+};
+
 /// The timeouts of the workload and the pool a permit was granted for. Zero: off.
 struct LeaseRules {
     Duration holder_idle{0};
@@ -45,6 +53,8 @@ struct LeaseRules {
     Duration cancel_after_leave{0};
     Duration reset_timeout{0};
     Duration cancel_timeout{0};
+    /// Of housekeeping: what runs longer is cancelled.
+    Duration statement{0};
     /// Clean the backend after each transaction, whatever its texts say.
     bool reset_always = false;
 };
@@ -125,6 +135,7 @@ struct Lease {
     StuckUnnamed unnamed;
     StatementClock clock;  ///< of what was sent of the frontend's
     NextUnit next_unit = NextUnit::unknown;
+    HouseUnit unit = HouseUnit::none;
 };
 
 }  // namespace pgb

@@ -72,7 +72,8 @@ StatementEffect Session::effect_of_parsed(const TransactionStatement& transactio
     StatementEffect does{.verb = transaction.verb,
                          .savepoint = std::string(transaction.name),
                          .changes = changes_of(effect, parse.text),
-                         .text = effect};
+                         .text = effect,
+                         .housekeeping = housekeeping_of(parse.text)};
     if (effect.sets_when_bound) {
         does.calls = tracking_->calls_of(parse.text);
         does.calls.declare(parse.types);

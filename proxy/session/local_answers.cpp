@@ -3,6 +3,7 @@
 #include "protocol/error_response.h"
 #include "protocol/rows.h"
 #include "protocol/sqlstate.h"
+#include "proxy/session/housekeeping_texts.h"
 #include "proxy/session/own_warnings.h"
 #include "proxy/session/state_tracking.h"
 
@@ -170,7 +171,11 @@ bool LocalAnswers::query(const Frame& frame, const QueryRequest& query, Kept kep
         answer(reply, out);
         return true;
     }
-    if (!frame.body_is_whole() || !drop_statements(query.text, kept, reply)) return false;
+    if (!frame.body_is_whole()) return false;
+    if (!drop_statements(query.text, kept, reply) &&
+        !(may_be_housekeeping(query.text) && reset(query.text, kept, reply))) {
+        return false;
+    }
     answer(reply, out);
     return true;
 }

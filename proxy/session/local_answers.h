@@ -10,6 +10,7 @@
 #include "protocol/transaction_statement.h"
 #include "proxy/session/outbox.h"
 #include "proxy/session/owed_statements.h"
+#include "proxy/session/reported_values.h"
 #include "proxy/session/session_statements.h"
 #include "proxy/session/settings_book.h"
 #include "proxy/session/settings_journal.h"
@@ -25,7 +26,8 @@ struct LocalBooks {
     SessionStatements& statements;
     StatementEffects& effects;
     OwedStatements& owed;
-    const SettingsBook& settings;
+    SettingsBook& settings;
+    ReportedValues& told;
     const SettingsJournal& journal;
 };
 
@@ -76,6 +78,13 @@ public:
 
     /// The statement of that name, if it is of the transaction grammar; valid until a change.
     [[nodiscard]] const StatementFacts* transaction_statement(std::string_view name) const;
+    /// Session::note_unset_values().
+    void note_unset_values(const ReportedValues& values) { unset_ = &values; }
+    /// A batch that was ended in the frontend's stead has failed, and it was told.
+    void fail_open_batch() {
+        fail_open_block();
+        discarding_ = true;
+    }
     /// A backend takes part: what was bound here is of no use there.
     void forget_portal() { portal_.reset(); }
 
@@ -90,6 +99,10 @@ private:
     bool fails_to_parse(std::string_view text, bool whole, const TransactionStatement& statement,
                         std::string& reply) const;
     bool in_failed_block(std::string& reply, Outbox& out);
+
+    // local_resets.cpp
+    bool reset(std::string_view text, Kept kept, std::string& reply);
+    void forget_settings(SettingsBook behind, std::string& reply);
 
     // local_statements.cpp: prepared statements
     bool make_statement(const Frame& frame, const ParseRequest& parse,
@@ -106,6 +119,7 @@ private:
     // The unnamed portal, when it holds a statement answered here.
     std::optional<StatementFacts> portal_;
     std::string untold_error_;
+    const ReportedValues* unset_ = nullptr;
 };
 
 }  // namespace pgb

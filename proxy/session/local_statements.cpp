@@ -55,7 +55,7 @@ void LocalAnswers::close_statement(std::string_view name, Kept kept) {
     books_.effects.on_close_statement(name);
 }
 
-// DEALLOCATE and DISCARD ALL of a session that keeps no backend and is in no block: all that they
+// DEALLOCATE of a session that keeps no backend and is in no block: all that they
 // are about is here.
 bool LocalAnswers::drop_statements(std::string_view text, Kept kept, std::string& reply) {
     if (kept != Kept::nothing || books_.block.state() != VirtualBlock::State::none) return false;
@@ -69,12 +69,7 @@ bool LocalAnswers::drop_statements(std::string_view text, Kept kept, std::string
             books_.statements.drop_names();
             append_command_complete(reply, "DEALLOCATE ALL");
             return true;
-        case StatementTarget::Kind::discard_all:
-            // With settings PostgreSQL has the parameters to tell that return to their start.
-            if (!books_.settings.empty()) return false;
-            books_.statements.drop_names();
-            append_command_complete(reply, "DISCARD ALL");
-            return true;
+        case StatementTarget::Kind::discard_all: return false;
         case StatementTarget::Kind::deallocate: break;
     }
     if (books_.statements.knows(target.name)) {

@@ -14,9 +14,10 @@ namespace pgb {
 
 /// What the session asks of the driver, in order.
 enum class Decision : std::uint8_t {
-    ask_permit,      ///< Arrive at the gate; the answer is on_permit() or on_refused().
-    ask_backend,     ///< A permit is held; the answer is on_backend_ready() or on_refused().
-    ask_pin,         ///< The next message needs a backend of its own; the answer is on_pin().
+    ask_permit,        ///< Arrive at the gate; the answer is on_permit() or on_refused().
+    ask_housekeeping,  ///< The same, at the lane for housekeeping (may_use_own_lane()).
+    ask_backend,       ///< A permit is held; the answer is on_backend_ready() or on_refused().
+    ask_pin,           ///< The next message needs a backend of its own; the answer is on_pin().
     ask_workload,    ///< May the next message be of another workload? The answer is on_workload().
     leave_queue,     ///< Leave the gate's or the pool's queue; give the permit back if one is held.
     end_lease,       ///< The backend is clean: give it back, then the permit.

@@ -54,7 +54,10 @@ void Session::lose_backend(Decision how, const Turn& turn, Outbox& out) {
         return;
     }
     const bool lost_state = (pins_ & ~kPinUnnamedStatement) != 0;
-    const bool in_block = state_ == SessionState::starting || status_ != TransactionStatus::idle;
+    // Housekeeping can do nothing that a block could not undo.
+    const bool in_block = state_ == SessionState::starting || status_ != TransactionStatus::idle ||
+                          (lease_.unit != HouseUnit::none && lease_.worked &&
+                           block_.state() != VirtualBlock::State::none);
     const bool unknown = lease_.worked && (!in_block || lease_.commit_sent);
     if (leaving) {
         give_up_backend(how, out);
@@ -125,6 +128,10 @@ void Session::tell_lost(bool resolution_unknown, Outbox& out) {
         block_.leave();
     } else {
         block_.fail();
+    }
+    if (lease_.unit == HouseUnit::to_flush && !open_batch) {
+        tell_flushed_batch_lost(out);
+        return;
     }
     if (syncs == 0 && !open_batch) {
         // Nothing is owed: the frontend learns it when it speaks next.

@@ -64,6 +64,7 @@ void Session::on_permit(const LeaseRules& rules, const Turn& turn, Outbox& out) 
     PGB_CHECK(state_ == SessionState::queued);
     rules_ = rules;
     lease_ = {};
+    lease_.unit = house_unit_;
     lease_.granted_at = lease_.transaction_since = turn.now;
     lease_.due = due(rules.deadline);
     lease_.is_due_by_tag = !told_due_.is_never();
@@ -91,6 +92,7 @@ void Session::on_backend_ready(BackendBook& book, const Turn& turn, Outbox& out)
     }
     book_ = &book;
     last_activity_ = turn.now;
+    if (lease_.unit != HouseUnit::none) lease_.transaction_since = turn.now;
     ledger_.clear();
     statements_.end_lease();
     // A kept backend may be in the middle of a notification.

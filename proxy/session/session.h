@@ -13,6 +13,7 @@
 #include "proxy/base/instant.h"
 #include "proxy/session/backend_batch.h"
 #include "proxy/session/holding.h"
+#include "proxy/session/housekeeping_texts.h"
 #include "proxy/session/lease.h"
 #include "proxy/session/local_answers.h"
 #include "proxy/session/outbox.h"
@@ -65,13 +66,16 @@ public:
           backend_framer_(tables.backend),
           statements_(registry),
           tracking_(tables.tracking),
-          local_({block_, statements_, effects_, owed_, settings_, journal_},
+          local_({block_, statements_, effects_, owed_, settings_, told_, journal_},
                  tables.tracking != nullptr) {}
 
     /// What the frontend was greeted with.
     void note_greeting(const std::vector<std::pair<std::string, std::string>>& parameters) {
         for (const auto& [name, value] : parameters) told_.set(name, value);
     }
+    /// The values that a backend reports while nothing of this session's is set on it, as seen last;
+    /// outlives the session.
+    void note_unset_values(const ReportedValues& values) { local_.note_unset_values(values); }
     /// The value of a parameter as the frontend was told it last; empty: it was not.
     [[nodiscard]] std::string_view told(std::string_view parameter) const {
         return told_.value(parameter).value_or(std::string_view());
@@ -143,6 +147,8 @@ public:
     [[nodiscard]] Holding holding() const;
     /// A cancel of the proxy's own may be sent (S5).
     [[nodiscard]] bool may_cancel() const { return !lease_.commit_sent; }
+    /// Of housekeeping that was asked for: it takes a permit of its workload if one is free.
+    [[nodiscard]] bool may_use_own_lane() const { return house_kind_ == Housekeeping::setting; }
     /// Input would be taken now if there were any: false while queued and at barriers.
     [[nodiscard]] bool takes_input() const;
 
@@ -154,12 +160,23 @@ private:
     bool take_idle(const Frame& frame, std::string_view behind, const Turn& turn, Outbox& out);
     bool answer_or_ask(const Frame& frame, FrontendType type, std::string_view behind, Outbox& out);
     bool idle_query(const Frame& frame, Outbox& out);
+    bool ask_to_describe(const Frame& frame, std::string_view behind, Outbox& out);
+    bool idle_bind(const Frame& frame, std::string_view behind, Outbox& out);
     bool idle_parse(const Frame& frame, std::string_view behind, Outbox& out);
     [[nodiscard]] Kept kept() const;
     bool ask(bool pins, Outbox& out);
     bool ask_for_text(std::string_view text, bool whole, Outbox& out);
-    bool ask_for_statement(std::string_view name, Outbox& out);
     void refuse(const Frame& frame, Outbox& out);
+
+    // housekeeping.cpp: what has a lane of its own
+    enum class Lane : std::uint8_t { workload, housekeeping, not_known_yet };
+    bool ask_in_lane(Housekeeping kind, const Frame& frame, std::string_view behind);
+    [[nodiscard]] bool is_housekeeping_here(Housekeeping kind) const;
+    [[nodiscard]] Lane lane_of_batch(const Frame& frame, std::string_view behind);
+    bool end_batch_at_flush(Outbox& out);
+    void answer_in_virtual_block(Outbox& out);
+    void tell_flushed_batch_lost(Outbox& out);
+    bool check_statement_time(const Turn& turn, Outbox& out);
 
     // classing.cpp: texts that decide about the workload
     [[nodiscard]] StatementText text_of(const Frame& frame) const;
@@ -331,6 +348,8 @@ private:
     std::string refusal_;
     LocalAnswers local_;
 
+    Housekeeping house_kind_ = Housekeeping::no;  // of the message that asked for the permit
+    HouseUnit house_unit_ = HouseUnit::none;
     TagBook tag_book_;
     ClassedBy classed_by_ = ClassedBy::login;
     bool has_backend_ = false;   // lent, or kept by a pin

@@ -8,7 +8,8 @@ namespace pgb {
 
 void Session::check_over(const Turn& turn, Outbox& out) {
     if (!lease_.worked || !ledger_.settled() || ledger_.unsynced()) return;
-    if (status_ != TransactionStatus::idle) return;
+    // The transaction of a unit in a virtual block is the proxy's own, to be rolled back.
+    if (status_ != TransactionStatus::idle && lease_.unit == HouseUnit::none) return;
     if (frontend_framer_.in_message() && frontend_rest_ == Rest::forward) return;
     if (backend_framer_.in_message()) return;
     // The batch that was to bind it failed; the statement is still there to be bound.
@@ -94,6 +95,7 @@ void Session::end_lease(Outbox& out) {
     pins_ = static_cast<PinReasons>(lease_.unnamed.is_awaited() ? pins_ | kPinUnnamedStatement
                                                                 : pins_ & ~kPinUnnamedStatement);
     const bool leaving = state_ == SessionState::winding_up;
+    if (lease_.unit == HouseUnit::to_flush && lease_.error_seen) local_.fail_open_batch();
     effects_.on_transaction_end();
     // What a reset has taken back on a backend that goes to others is still in force for this session.
     const bool represents = book_->settings == settings_ || (pins_ & kPinSettings) != 0;

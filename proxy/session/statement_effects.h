@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "protocol/transaction_statement.h"
+#include "proxy/session/housekeeping_texts.h"
 #include "proxy/session/set_config_calls.h"
 #include "proxy/session/setting_change.h"
 #include "proxy/session/text_effect.h"
@@ -21,6 +22,7 @@ struct StatementEffect {
     TextEffect text = {};
     /// The tables were full once: it may do anything.
     bool unknown = false;
+    Housekeeping housekeeping = Housekeeping::no;
 
     [[nodiscard]] bool is_of_interest() const {
         return verb != TransactionVerb::none || !changes.empty() || !calls.empty() || text.pins ||

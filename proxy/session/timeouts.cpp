@@ -24,7 +24,7 @@ void Session::on_tick(const Turn& turn, bool frontend_blocked, Outbox& out) {
         case SessionState::waiting_backend:
         case SessionState::closed: return;
     }
-    if (check_deadline(turn, out)) return;
+    if (check_statement_time(turn, out) || check_deadline(turn, out)) return;
     if (!check_transaction_time(turn, frontend_blocked, out)) {
         check_holder(turn, frontend_blocked, out);
     }
@@ -75,8 +75,9 @@ bool Session::check_transaction_time(const Turn& turn, bool frontend_blocked, Ou
 // The cancel above has struck: the transaction is rolled back, and its frontend is told why. One with
 // more work behind it gets PostgreSQL's error and goes on, as that work was not overlong.
 bool Session::was_overlong(std::string_view code) const {
-    return state_ == SessionState::active && lease_.cancel.is_own() && !lease_.is_past_due &&
-           code == sqlstate::kQueryCanceled && ledger_.frontend_syncs() <= 1;
+    return state_ == SessionState::active && lease_.unit == HouseUnit::none &&
+           lease_.cancel.is_own() && !lease_.is_past_due && code == sqlstate::kQueryCanceled &&
+           ledger_.frontend_syncs() <= 1;
 }
 
 void Session::evict_overlong(const Turn& turn, bool frontend_blocked, Outbox& out) {

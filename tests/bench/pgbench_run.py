@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from peers import DATABASE, USER
 
-SELECT_ONE = "select 1;\n"
+SELECT_ONE = "select 1 + 0;\n"
 
 
 class PgbenchResult(NamedTuple):

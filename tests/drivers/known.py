@@ -2,13 +2,7 @@
 check passes is told, and goes."""
 
 # (program, check): the reason. These hold for every server.
-DIFFERENCES = {
-    (
-        "asyncpg",
-        "refusal_pool",
-    ): "the pool's reset query is refused as any statement is, so the pool"
-    " throws the connection away and opens another; there is no lane for housekeeping yet",
-}
+DIFFERENCES = {}
 
 # (program, check, version of the server): the reason.
 BY_SERVER = {}

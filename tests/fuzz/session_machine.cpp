@@ -144,6 +144,7 @@ private:
     void decide(Decision decision) {
         switch (decision) {
             case Decision::ask_permit:
+            case Decision::ask_housekeeping:
                 require(!permit_ && !asked_permit_);
                 asked_permit_ = true;
                 return;

@@ -8,7 +8,7 @@ from support.messages import B, E, F, P, Q, S, codes, only_error, shape
 
 pytestmark = pytest.mark.needs_proxy
 
-BATCH = P("select 1") + B() + E()
+BATCH = P("select 1 + 0") + B() + E()
 INT4PL = 177
 ENDS = {
     "a query": (Q("insert into t values (1, 'mine')"), "12DCC"),

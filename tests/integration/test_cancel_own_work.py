@@ -38,7 +38,7 @@ def blocked(postgres):
 def test_a_cancel_between_two_batches_has_no_effect(one_backend, connect):
     session = connect(one_backend)
     for _ in range(3):
-        session.send(batch("select 1"), H)
+        session.send(batch("select 1 + 0"), H)
         session.until("C")
         assert session.cancel() == b""
         assert session.quiet(0.05) is None
@@ -72,12 +72,12 @@ def test_a_cancel_while_the_role_is_set_up_fails_no_more_than_the_statement(
 def test_a_cancel_while_a_statement_is_prepared_again_leaves_it_to_its_session(
     postgres, new_proxy, connect, blocker
 ):
-    proxy = new_proxy(postgres, {"databases": {"*": {"pool_size": 2}}})
+    proxy = new_proxy(postgres, {"databases": {"*": {"pool_size": 3}}})
     session, holder = connect(proxy), connect(proxy)
     session.ask(P("select count(*) from k", "counted"), S)
     # The holder keeps the backend on which it was prepared.
     holder.query("begin")
-    holder.query("select 1")
+    holder.query("select 1 + 0")
     blocker.query("lock table k in access exclusive mode")
     run = B(statement="counted") + D("P") + E() + S
     session.send(run)

@@ -37,21 +37,21 @@ def counts(proxy):
 @pytest.mark.needs_proxy
 def test_a_set_of_application_name_chooses_the_workload_of_the_next_transaction(proxy, connect):
     holder, session = connect(proxy, application_name="reporter"), connect(proxy)
-    holder.ask(Q("begin"), Q("select 1"), ready=2)
-    session.query("select 1")
+    holder.ask(Q("begin"), Q("select 1 + 0"), ready=2)
+    session.query("select 1 + 0")
     session.query("set application_name = 'report 1'")
-    assert codes(session.ask(Q("select 1"))) == ["40001", "Z"]
-    assert codes(session.ask(Q("begin"), Q("select 1"), ready=2)) == ["C", "Z", "40001", "Z"]
+    assert codes(session.ask(Q("select 1 + 0"))) == ["40001", "Z"]
+    assert codes(session.ask(Q("begin"), Q("select 1 + 0"), ready=2)) == ["C", "Z", "40001", "Z"]
     session.query("rollback")
     holder.query("commit")
-    session.ask(Q("begin"), Q("select 1"), ready=2)
+    session.ask(Q("begin"), Q("select 1 + 0"), ready=2)
     assert counts(proxy) == (1, 0)
     # What was begun stays where it is.
     session.query("set local application_name = 'other'")
     assert counts(proxy) == (1, 0)
     session.query("rollback")
     session.query("reset application_name")
-    session.ask(Q("begin"), Q("select 1"), ready=2)
+    session.ask(Q("begin"), Q("select 1 + 0"), ready=2)
     assert counts(proxy) == (0, 1)
     session.query("rollback")
 
@@ -60,11 +60,11 @@ def test_a_set_of_application_name_chooses_the_workload_of_the_next_transaction(
 def test_the_name_at_startup_counts_again_when_it_is_reset(proxy, connect):
     session = connect(proxy, application_name="report 2")
     session.query("set application_name = 'anything'")
-    session.ask(Q("begin"), Q("select 1"), ready=2)
+    session.ask(Q("begin"), Q("select 1 + 0"), ready=2)
     assert counts(proxy) == (0, 1)
     session.query("rollback")
     session.query("reset application_name")
-    session.ask(Q("begin"), Q("select 1"), ready=2)
+    session.ask(Q("begin"), Q("select 1 + 0"), ready=2)
     assert counts(proxy) == (1, 0)
     session.query("rollback")
 
@@ -74,12 +74,12 @@ def test_a_pinned_session_stays_in_its_workload_until_its_pin_is_gone(proxy, con
     session = connect(proxy)
     session.query("listen news")
     session.query("set application_name = 'report 3'")
-    session.ask(Q("begin"), Q("select 1"), ready=2)
+    session.ask(Q("begin"), Q("select 1 + 0"), ready=2)
     assert counts(proxy) == (0, 1)
     session.query("commit")
     session.query("unlisten *")
     until(lambda: proxy.metrics().gauge("pinned") == 0, what="the pin is gone")
-    session.ask(Q("begin"), Q("select 1"), ready=2)
+    session.ask(Q("begin"), Q("select 1 + 0"), ready=2)
     assert counts(proxy) == (1, 0)
     session.query("commit")
 
@@ -88,7 +88,7 @@ def test_a_pinned_session_stays_in_its_workload_until_its_pin_is_gone(proxy, con
 def test_how_a_session_is_pooled_was_decided_by_its_login(proxy, connect):
     session = connect(proxy)
     session.query("set application_name = 'kept'")
-    session.ask(Q("begin"), Q("select 1"), ready=2)
+    session.ask(Q("begin"), Q("select 1 + 0"), ready=2)
     assert (proxy.running("kept"), proxy.running("default")) == (0, 1)
     session.query("commit")
 
@@ -107,7 +107,7 @@ def test_a_client_is_matched_by_the_network_it_comes_from(module_proxy, postgres
     )
     by_tcp, by_path = connect(proxy), connect(proxy, address=proxy.unix_address)
     for session in (by_tcp, by_path):
-        session.ask(Q("begin"), Q("select 1"), ready=2)
+        session.ask(Q("begin"), Q("select 1 + 0"), ready=2)
     held = [proxy.running(name) for name in ("far", "near", "default")]
     assert held == [0, 1, 1]
     for session in (by_tcp, by_path):

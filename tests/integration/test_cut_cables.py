@@ -119,7 +119,7 @@ def test_idle_backends_out_of_reach_are_found_before_anybody_needs_them(
     postgres, proxy, cable, connect
 ):
     session = connect(proxy)
-    session.query("select 1")
+    session.query("select 1 + 0")
     cable.cut()
     before = proxy.resources()[0]
     until(lambda: proxy.resources()[0] < before, within=BOUND, what="its socket is closed")

@@ -46,7 +46,7 @@ def test_sigterm_lets_a_block_go_on_to_its_commit(postgres, new_proxy, connect):
 def test_sigterm_tells_idle_clients_before_it_closes_them(postgres, new_proxy, connect):
     proxy = new_proxy(postgres)
     sessions = [connect(proxy) for _ in range(20)]
-    sessions[0].query("select 1")
+    sessions[0].query("select 1 + 0")
     proxy.signal(signal.SIGTERM)
     for session in sessions:
         assert [(msg.fields()["S"], msg.fields()["C"]) for msg in session.drain()] == [
@@ -58,7 +58,7 @@ def test_sigterm_tells_idle_clients_before_it_closes_them(postgres, new_proxy, c
 def test_sigterm_refuses_waiters_promptly(postgres, new_proxy, connect):
     proxy = new_proxy(postgres, {"workloads": WORKLOADS})
     holder = Holder(connect, proxy, "patient")
-    waiter = queued(proxy, connect, "patient", "select 1")
+    waiter = queued(proxy, connect, "patient", "select 1 + 0")
     proxy.signal(signal.SIGTERM)
     with Stopwatch() as watch:
         first = waiter.read()
@@ -71,7 +71,7 @@ def test_sigterm_refuses_waiters_promptly(postgres, new_proxy, connect):
 def test_sigterm_takes_no_new_clients(postgres, new_proxy, connect):
     proxy = new_proxy(postgres)
     session = connect(proxy)
-    session.ask(Q("begin"), Q("select 1"), ready=2)
+    session.ask(Q("begin"), Q("select 1 + 0"), ready=2)
     proxy.signal(signal.SIGTERM)
     until(lambda: proxy.get("/readyz")[0] == 503, what="not ready")
     until(lambda: refused(proxy), what="the door is closed")
@@ -139,7 +139,7 @@ def test_a_client_that_leaves_while_the_program_ends_harms_nothing(own_postgres,
 def test_sigint_behind_sigterm_ends_the_waiting(postgres, new_proxy, connect):
     proxy = new_proxy(postgres)
     session = connect(proxy)
-    session.ask(Q("begin"), Q("select 1"), ready=2)
+    session.ask(Q("begin"), Q("select 1 + 0"), ready=2)
     proxy.signal(signal.SIGTERM)
     until(lambda: proxy.get("/readyz")[0] == 503, what="it drains")
     with Stopwatch() as watch:

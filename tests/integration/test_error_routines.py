@@ -28,7 +28,7 @@ def test_a_name_that_nobody_made(server, connect):
 
 def test_a_name_that_is_taken(server, connect):
     session = connect(server)
-    session.ask(P("select 1", "a") + S)
+    session.ask(P("select 1 + 0", "a") + S)
     taken = ("42P05", "StorePreparedStatement")
     assert routine(session.ask(P("select 2", "a") + S)) == taken
     session.ask(P("begin", "b") + S)
@@ -48,7 +48,7 @@ def test_rows_that_look_otherwise_on_another_backend(server, postgres, connect):
     session.ask(P("select * from routines", "a") + S)
     # The backend that has the statement is busy elsewhere.
     other.ask(Q("begin"))
-    other.ask(Q("select 1"))
+    other.ask(Q("select 1 + 0"))
     owner.ask(Q("alter table routines add column b int"))
     changed = session.ask(B(statement="a") + E() + S)
     assert routine(changed) == ("0A000", "RevalidateCachedQuery")

@@ -28,7 +28,7 @@ SILENT = {
     "owing a Sync": (batch("insert into t values (1)") + H, "C", 1),
     "owing a Sync and a Flush": (batch("insert into t values (1)"), None, 0),
     "in a copy": (Q("copy t (a) from stdin") + CopyData("1\n"), "G", 1),
-    "in half a message": (Q("begin") + Q("select 1") + Q("select 'half'")[:9], "Z", 2),
+    "in half a message": (Q("begin") + Q("select 1 + 0") + Q("select 'half'")[:9], "Z", 2),
 }
 
 

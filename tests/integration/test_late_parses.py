@@ -20,7 +20,7 @@ def proxy(module_proxy, postgres):
 def hold(session):
     """Its block has the only backend, and X7 was accepted for its user."""
     session.ask(C("S", "mine") + P(X7, "mine") + S)
-    session.ask(Q("begin"), Q("select 1"), ready=2)
+    session.ask(Q("begin"), Q("select 1 + 0"), ready=2)
 
 
 def rows(got):

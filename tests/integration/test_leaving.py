@@ -145,7 +145,7 @@ def test_fire_and_forget_is_stored(postgres, proxy, connect, data):
 @pytest.mark.parametrize("form", ["a query", "a block", "a block by batches", "a copy"])
 def test_fire_and_forget_a_hundred_times_loses_nothing(postgres, proxy, connect, form):
     """One after the other on a warm backend, so that no one waits for anything."""
-    connect(proxy).query("select 1")
+    connect(proxy).query("select 1 + 0")
     for i in range(100):
         session = connect(proxy)
         session.send(FIRE_AND_FORGET[form] + X)
@@ -223,7 +223,7 @@ def test_a_waiter_that_leaves_is_out_of_the_queue_at_once_and_never_starts(
 @needs_proxy
 def test_those_behind_a_waiter_that_left_move_up(proxy, connect):
     holder = Holder(connect, proxy, "patient")
-    sessions = [queued(proxy, connect, "patient", "select 1", i + 1) for i in range(6)]
+    sessions = [queued(proxy, connect, "patient", "select 1 + 0", i + 1) for i in range(6)]
     for session in sessions[::2]:
         session.close()
     waiting(proxy, "patient", 3)
@@ -313,7 +313,7 @@ def test_a_client_that_leaves_while_it_is_greeted_harms_nobody(proxy, connect):
 
 def test_bytes_behind_a_terminate_are_never_looked_at(postgres, proxy, connect):
     session = connect(proxy)
-    session.send(Q("select 1") + X + Q(INSERT))
+    session.send(Q("select 1 + 0") + X + Q(INSERT))
     with pytest.raises(Closed):
         session.until("Z", 2)
     postgres.settle()

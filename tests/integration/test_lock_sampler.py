@@ -106,7 +106,7 @@ def test_a_sampler_in_trouble_costs_nobody_anything(postgres, new_proxy, connect
     proxy = make_proxy(new_proxy, postgres, rules)
     session = connect(proxy)
     session.query("begin")
-    session.query("select 1")
+    session.query("select 1 + 0")
     until(lambda: proxy.metrics().sum(FAILURES) >= 3, 20, what="it has tried more than once")
     session.query("commit")
     assert session.value("select 7") == "7"
@@ -119,7 +119,7 @@ def test_a_sampler_that_was_cut_off_comes_back(own_postgres, new_proxy, connect)
     proxy = make_proxy(new_proxy, own_postgres, sampler(own_postgres))
     session = connect(proxy)
     session.query("begin")
-    session.query("select 1")
+    session.query("select 1 + 0")
     until(lambda: proxy.metrics().sum(WORKS) == 1, what="it works")
     own_postgres.sql(
         "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'watcher'"
@@ -134,7 +134,7 @@ def test_a_sampler_that_gets_no_answer_is_given_up(own_postgres, new_proxy, conn
     proxy = make_proxy(new_proxy, own_postgres, sampler(own_postgres))
     session = connect(proxy)
     session.query("begin")
-    session.query("select 1")
+    session.query("select 1 + 0")
     until(lambda: proxy.metrics().sum(WORKS) == 1, what="it works")
     (row,) = own_postgres.sql("select pid from pg_stat_activity where usename = 'watcher'")
     pid = int(row[0])

@@ -20,8 +20,8 @@ def int4(value):
 
 
 BATCHES = [
-    case("parse, bind, describe, execute", query_batch("select 1"), Z),
-    case("parse, bind, execute without a describe", batch("select 1") + S, Z),
+    case("parse, bind, describe, execute", query_batch("select 1 + 0"), Z),
+    case("parse, bind, execute without a describe", batch("select 1 + 0") + S, Z),
     case("parameters", query_batch("select $1::int + $2::int, $3::text", ["40", "2", "x"]), Z),
     case("a null parameter", query_batch("select $1::text is null, $2::int", [None, "1"]), Z),
     case("an empty parameter", query_batch("select length($1::text)", [""]), Z),
@@ -43,7 +43,7 @@ BATCHES = [
         + S,
         Z,
     ),
-    case("too many result formats", P("select 1") + B(results=[0, 1, 0]) + E() + S, Z),
+    case("too many result formats", P("select 1 + 0") + B(results=[0, 1, 0]) + E() + S, Z),
     case("declared types", P("select $1 || $2", oids=[TEXT, TEXT]) + B(["a", "b"]) + E() + S, Z),
     case("a type that cannot be told", P("select $1") + D("S") + S, Z),
     case("describe of a statement", P("select a, b from t where a = $1") + D("S") + S, Z),
@@ -57,7 +57,7 @@ BATCHES = [
     case("an empty query without a describe", batch("") + S, Z),
     case("a comment", query_batch("-- ping"), Z),
     case(
-        "an empty query between others", batch("select 1") + batch(" ;") + batch("select 2") + S, Z
+        "an empty query between others", batch("select 1 + 0") + batch(" ;") + batch("select 2") + S, Z
     ),
     case("several statements in one Parse", query_batch("select 1; select 2"), Z),
     case("an insert", query_batch("insert into t values ($1, $2)", ["1", "a"]), Z),
@@ -74,7 +74,7 @@ BATCHES = [
     case("a key that is checked at the Sync", batch("insert into late values (1), (1)") + S, Z),
     case(
         "a key that is checked at the Sync, after other rows",
-        batch("select 1") + batch("insert into late values (1), (1)") + batch("select 2") + S,
+        batch("select 1 + 0") + batch("insert into late values (1), (1)") + batch("select 2") + S,
         Z,
     ),
     case("a notice in a batch", query_batch("select say('hello')"), Z),
@@ -127,11 +127,11 @@ ERRORS = [
     ),
     case(
         "two errors, two batches",
-        query_batch("select 1/0") + query_batch("selec") + query_batch("select 1"),
+        query_batch("select 1/0") + query_batch("selec") + query_batch("select 1 + 0"),
         ready(3),
     ),
     case("an error, then a Sync in its own write", batch("select 1/0"), upto("E"), S, Z),
-    case("a query ends a batch without a Sync", batch("select 1") + Q("select 2"), Z, S, Z),
+    case("a query ends a batch without a Sync", batch("select 1 + 0") + Q("select 2"), Z, S, Z),
     case(
         "a query and a Sync end a batch",
         batch("insert into t values (1)") + Q("select 2") + S,
@@ -142,20 +142,20 @@ ERRORS = [
         batch("insert into t values (1)") + Q("select 1/0") + S,
         ready(2),
     ),
-    case("a function call ends a batch without a Sync", batch("select 1") + F(177, 1, 2), Z, S, Z),
+    case("a function call ends a batch without a Sync", batch("select 1 + 0") + F(177, 1, 2), Z, S, Z),
 ]
 
 SYNCS = [
     case("a Sync alone", S, Z),
     case("three Syncs", S + S + S, ready(3)),
-    case("Syncs between queries", S + Q("select 1") + S + query_batch("select 2") + S, ready(5)),
-    case("a Sync in a transaction", Q("begin"), Z, S, Z, Q("select 1"), Z, S, Z, Q("commit"), Z),
+    case("Syncs between queries", S + Q("select 1 + 0") + S + query_batch("select 2") + S, ready(5)),
+    case("a Sync in a transaction", Q("begin"), Z, S, Z, Q("select 1 + 0"), Z, S, Z, Q("commit"), Z),
     case(
         "a Sync in a failed transaction", Q("begin"), Z, Q("select 1/0"), Z, S, Z, Q("rollback"), Z
     ),
     case(
         "a write that begins with a Sync",
-        query_batch("select 1")[:-5],
+        query_batch("select 1 + 0")[:-5],
         S + query_batch("select 2"),
         ready(2),
     ),
@@ -173,7 +173,7 @@ FLUSHES = [
     ),
     case(
         "parse, flush, bind, flush, execute, flush",
-        P("select 1") + H,
+        P("select 1 + 0") + H,
         upto("1"),
         B() + H,
         upto("2"),
@@ -206,7 +206,7 @@ FLUSHES = [
         S,
         Z,
     ),
-    case("parts with a pause between", P("select 1") + B(), quiet(0.2), E() + S, Z),
+    case("parts with a pause between", P("select 1 + 0") + B(), quiet(0.2), E() + S, Z),
     case("a flush after a Parse error", P("selec") + H, upto("E"), B() + E() + H, quiet(0.1), S, Z),
 ]
 
@@ -235,7 +235,7 @@ TRANSACTIONS = [
         "savepoints in batches",
         query_batch("begin"),
         Z,
-        query_batch("select 1"),
+        query_batch("select 1 + 0"),
         Z,
         query_batch("savepoint a"),
         Z,
@@ -248,7 +248,7 @@ TRANSACTIONS = [
     ),
     case(
         "a rollback to an unknown savepoint",
-        Q("begin; select 1"),
+        Q("begin; select 1 + 0"),
         Z,
         Q("rollback to nope"),
         Z,
@@ -261,14 +261,14 @@ TRANSACTIONS = [
         Z,
         Q("select 1/0"),
         Z,
-        P("select 1") + S,
+        P("select 1 + 0") + S,
         Z,
         P("rollback") + B() + E() + S,
         Z,
     ),
     case(
         "a Bind in a failed transaction",
-        P("select 1", "one") + S,
+        P("select 1 + 0", "one") + S,
         Z,
         Q("begin"),
         Z,

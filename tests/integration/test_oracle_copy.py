@@ -82,9 +82,9 @@ SIMPLE_IN = [
         CopyData("1\ta\n") + S + H + CopyData("2\tb\n") + CopyDone,
         Z,
     ),
-    case("a query in the middle", Q(COPY_IN), upto("G"), ROWS + Q("select 1"), END, ends="closed"),
+    case("a query in the middle", Q(COPY_IN), upto("G"), ROWS + Q("select 1 + 0"), END, ends="closed"),
     case(
-        "a Parse in the middle", Q(COPY_IN), upto("G"), ROWS + P("select 1") + S, END, ends="closed"
+        "a Parse in the middle", Q(COPY_IN), upto("G"), ROWS + P("select 1 + 0") + S, END, ends="closed"
     ),
     case(
         "the client stops sending in the middle",
@@ -145,7 +145,7 @@ SIMPLE_IN = [
         BAD,
         Z,
         CopyDone,
-        Q("select 1"),
+        Q("select 1 + 0"),
         Z,
         Q("rollback"),
         Z,
@@ -215,7 +215,7 @@ SIMPLE_OUT = [
     case("a file, which needs a right", Q("copy t to '/tmp/file'"), Z),
     case(
         "out and in",
-        Q("copy (select 1) to stdout; copy t from stdin"),
+        Q("copy (select 1 + 0) to stdout; copy t from stdin"),
         upto("G"),
         ROWS + CopyDone,
         Z,
@@ -265,7 +265,7 @@ EXTENDED = [
         "a query in the middle of a batch",
         batch(COPY_IN) + H,
         upto("G"),
-        ROWS + Q("select 1"),
+        ROWS + Q("select 1 + 0"),
         END,
         ends="closed",
     ),
@@ -290,7 +290,7 @@ EXTENDED = [
         Z,
     ),
     case("rows out by a batch", batch("copy (select generate_series(1, 3)) to stdout") + S, Z),
-    case("out by a described batch", query_batch("copy (select 1) to stdout"), Z),
+    case("out by a described batch", query_batch("copy (select 1 + 0) to stdout"), Z),
     case(
         "out with a row limit",
         P("copy (select generate_series(1, 3)) to stdout") + B() + E(1) + S,
@@ -299,7 +299,7 @@ EXTENDED = [
     case(
         "an error half way out",
         batch("copy (select 1 / (3 - g) from generate_series(1, 5) g) to stdout")
-        + batch("select 1")
+        + batch("select 1 + 0")
         + S,
         Z,
     ),

@@ -30,7 +30,7 @@ DRIVERS = [
         "npgsql: reset, BEGIN and a batch in one write",
         Q("DISCARD ALL")
         + Q("BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED")
-        + query_batch("select 1"),
+        + query_batch("select 1 + 0"),
         ready(3),
         Q("COMMIT"),
         Z,
@@ -156,7 +156,7 @@ MESSAGES = [
     ),
     case("begin with result formats", P("begin") + B(results=[1]) + E() + S, Z, Q("rollback"), Z),
     case("begin executed twice", P("begin") + B() + E() + E() + S, Z, Q("rollback"), Z),
-    case("begin parsed, never executed", P("begin") + B() + D() + S, Z, Q("select 1"), Z),
+    case("begin parsed, never executed", P("begin") + B() + D() + S, Z, Q("select 1 + 0"), Z),
     case(
         "begin parsed now, executed later",
         P("begin") + S,
@@ -169,7 +169,7 @@ MESSAGES = [
         Z,
     ),
     case(
-        "the unnamed begin dies by a query", P("begin") + S, Z, Q("select 1"), Z, B() + E() + S, Z
+        "the unnamed begin dies by a query", P("begin") + S, Z, Q("select 1 + 0"), Z, B() + E() + S, Z
     ),
     case(
         "a statement of the block parsed before begin",
@@ -193,7 +193,7 @@ MESSAGES = [
     ),
     case(
         "an error behind begin skips to the Sync",
-        batch("begin") + B(statement="nope") + batch("select 1") + S,
+        batch("begin") + B(statement="nope") + batch("select 1 + 0") + S,
         Z,
     ),
     case("a bad Parse behind begin", batch("begin") + P("selec") + S, Z, query_batch("commit"), Z),
@@ -217,7 +217,7 @@ MESSAGES = [
         + Q("begin")
         + Q("")
         + Q("commit")
-        + Q("select 1")
+        + Q("select 1 + 0")
         + S
         + Q("rollback"),
         ready(7),

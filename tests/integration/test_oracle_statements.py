@@ -63,17 +63,17 @@ PORTALS = [
         + S,
         Z,
     ),
-    case("a portal that is bound twice", P("select 1") + B(portal="p") + B(portal="p") + S, Z),
+    case("a portal that is bound twice", P("select 1 + 0") + B(portal="p") + B(portal="p") + S, Z),
     case(
         "an insert with a limit",
         P("insert into t select generate_series(1, 5) returning a") + B() + E(2) + S,
         Z,
     ),
-    case("execute of a finished portal", batch("select 1") + E() + S, Z),
+    case("execute of a finished portal", batch("select 1 + 0") + E() + S, Z),
     case("execute of an unknown portal", E(0, "nope") + S, Z),
     case(
         "close of a portal, then its execute",
-        P("select 1") + B(portal="p") + C("P", "p") + E(0, "p") + S,
+        P("select 1 + 0") + B(portal="p") + C("P", "p") + E(0, "p") + S,
         Z,
     ),
     case(
@@ -104,14 +104,14 @@ UNKNOWN = [
     case("describe of an unknown statement", D("S", "nope") + S, Z),
     case("describe of an unknown portal", D("P", "nope") + S, Z),
     case("bind of the unnamed statement when there is none", B() + E() + S, Z),
-    case("close of the unnamed statement", P("select 1") + C("S") + B() + S, Z),
+    case("close of the unnamed statement", P("select 1 + 0") + C("S") + B() + S, Z),
     case(
         "an unknown statement fails a transaction",
         Q("begin"),
         Z,
         B(statement="nope") + S,
         Z,
-        Q("select 1"),
+        Q("select 1 + 0"),
         Z,
     ),
 ]
@@ -126,10 +126,10 @@ STATEMENTS = [
         B(["2"], "one") + D() + E() + S,
         Z,
     ),
-    case("a named statement that exists", P("select 1", "one") + P("select 2", "one") + S, Z),
+    case("a named statement that exists", P("select 1 + 0", "one") + P("select 2", "one") + S, Z),
     case(
         "a named statement after its close",
-        P("select 1", "one") + S,
+        P("select 1 + 0", "one") + S,
         Z,
         C("S", "one") + P("select 2", "one") + B(statement="one") + E() + S,
         Z,
@@ -145,7 +145,7 @@ STATEMENTS = [
     ),
     case(
         "a named statement of a failed batch",
-        P("select 1", "one") + batch("select 1/0") + S,
+        P("select 1 + 0", "one") + batch("select 1/0") + S,
         Z,
         B(statement="one") + E() + S,
         Z,
@@ -178,7 +178,7 @@ STATEMENTS = [
     ),
     case(
         "closing a portal keeps the statement of that name",
-        P("select 1", "a")
+        P("select 1 + 0", "a")
         + B(statement="a", portal="a")
         + C("P", "a")
         + B(statement="a")
@@ -188,7 +188,7 @@ STATEMENTS = [
     ),
     case(
         "deallocate all",
-        P("select 1", "one") + S,
+        P("select 1 + 0", "one") + S,
         Z,
         Q("deallocate all"),
         Z,
@@ -203,7 +203,7 @@ STATEMENTS = [
         Z,
     ),
     case(
-        "discard all", P("select 1", "one") + S, Z, Q("DISCARD ALL"), Z, B(statement="one") + S, Z
+        "discard all", P("select 1 + 0", "one") + S, Z, Q("DISCARD ALL"), Z, B(statement="one") + S, Z
     ),
     case(
         "prepare and execute in SQL",
@@ -260,7 +260,7 @@ STATEMENTS = [
     ),
     case(
         "the unnamed statement dies by a query",
-        P("select 1") + S,
+        P("select 1 + 0") + S,
         Z,
         Q("select 2"),
         Z,
@@ -269,7 +269,7 @@ STATEMENTS = [
     ),
     case(
         "the unnamed statement dies by a Parse",
-        P("select 1") + S,
+        P("select 1 + 0") + S,
         Z,
         P("select 2") + S,
         Z,
@@ -278,7 +278,7 @@ STATEMENTS = [
     ),
     case(
         "the unnamed statement dies by a failed Parse",
-        P("select 1") + S,
+        P("select 1 + 0") + S,
         Z,
         P("selec") + S,
         Z,
@@ -302,7 +302,7 @@ STATEMENTS = [
 LONG_NAMES = [
     case(
         f"names of {size} bytes",
-        P("select 1", "s" * size)
+        P("select 1 + 0", "s" * size)
         + B(statement="s" * size, portal="p" * size)
         + D("P", "p" * size)
         + E(0, "p" * size)

@@ -36,7 +36,7 @@ def test_an_overload_is_told_once_with_whom_it_waits_for(postgres, new_proxy, co
 
     refused = connect(proxy, application_name="tight")
     for _ in range(5):
-        refused.send(Q("select 1"))
+        refused.send(Q("select 1 + 0"))
         check_refusal(refused.until("Z")[0], "tight", "queue_full")
     told = until(lambda: events(proxy, "overload"), what="it is told")[0]
     assert len(events(proxy, "overload")) == 1
@@ -49,7 +49,7 @@ def test_an_overload_is_told_once_with_whom_it_waits_for(postgres, new_proxy, co
     # Another workload has an episode of its own.
     Holder(connect, proxy, "other")
     also = connect(proxy, application_name="other")
-    also.send(Q("select 1"))
+    also.send(Q("select 1 + 0"))
     check_refusal(also.until("Z")[0], "other", "queue_full")
     until(lambda: len(events(proxy, "overload")) == 2, what="that is told, too")
     assert " workload=other " in events(proxy, "overload")[1]
@@ -66,7 +66,7 @@ def test_statement_times_are_counted_once_for_each_sync_point(postgres, new_prox
     proxy = new_proxy(postgres)
     session = connect(proxy)
     session.query("begin")
-    session.query("select 1")
+    session.query("select 1 + 0")
     session.query("select 2")
     session.query("commit")
     session.value("select 3")

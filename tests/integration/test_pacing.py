@@ -77,7 +77,7 @@ def test_it_costs_one_attempt_for_each_time_it_was_told(proxy, connect, holder):
 
 def test_with_a_slot_free_it_is_admitted_at_once(proxy, connect, holder):
     session = connect(proxy)
-    while refuse(session, Q("select 1")) < LONG_MS:
+    while refuse(session, Q("select 1 + 0")) < LONG_MS:
         pass
     before = counted(proxy, "parkings")
     holder.release()
@@ -88,7 +88,7 @@ def test_with_a_slot_free_it_is_admitted_at_once(proxy, connect, holder):
 def test_another_session_is_not_held_back(proxy, connect, holder):
     session, other = connect(proxy), connect(proxy)
     park(proxy, session)
-    refuse(other, Q("select 1"))
+    refuse(other, Q("select 1 + 0"))
     holder.release()
     assert other.value("select 'first'") == "first"
     session.until("Z", within=60)
@@ -129,7 +129,7 @@ def test_a_refused_block_is_parked_at_its_next_try(postgres, proxy, connect, hol
     session = connect(proxy)
     while True:
         session.query("begin")
-        if refuse(session, Q("select 1")) >= LONG_MS:
+        if refuse(session, Q("select 1 + 0")) >= LONG_MS:
             break
         session.query("rollback")
     session.query("rollback")
@@ -147,7 +147,7 @@ def test_unless_paced_each_attempt_is_answered_at_once(new_proxy, postgres, conn
     Holder(connect, proxy)
     session = connect(proxy)
     for _ in range(50):
-        refuse(session, Q("select 1"))
+        refuse(session, Q("select 1 + 0"))
     assert counted(proxy, "parkings") == 0
     assert proxy.metrics().rejected("default", "queue_full") == 50
     assert counted(proxy, "retries") == 49

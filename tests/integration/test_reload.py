@@ -229,7 +229,7 @@ def test_a_session_that_keeps_its_backend_outlives_its_workload(postgres, new_pr
 def test_a_smaller_pool_closes_the_idle_at_once_and_the_lent_when_they_come_back(
     postgres, new_proxy, connect
 ):
-    proxy = new_proxy(postgres, {"databases": {"*": {"pool_size": 4}}})
+    proxy = new_proxy(postgres, {"databases": {"*": {"pool_size": 5}}})
 
     def backends():
         return postgres.count(
@@ -246,7 +246,7 @@ def test_a_smaller_pool_closes_the_idle_at_once_and_the_lent_when_they_come_back
     until(lambda: backends() == 1, what="the one that came back is closed")
     assert holders[3].session.value("select 42") == "42"
     holders[3].release()
-    reload(proxy, {"databases": {"*": {"pool_size": 3}}})
+    reload(proxy, {"databases": {"*": {"pool_size": 4}}})
     more = [Holder(connect, proxy) for _ in range(3)]
     until(lambda: backends() == 3, what="as many as there may be now")
     for holder in more:

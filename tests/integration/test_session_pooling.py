@@ -62,7 +62,7 @@ def test_a_session_keeps_its_backend_from_transaction_to_transaction(proxy, conn
 
 def test_an_idle_session_holds_a_backend_and_no_permit(proxy, connect):
     session = connect(proxy)
-    session.query("select 1")
+    session.query("select 1 + 0")
     until(lambda: proxy.running() == 0, what="the permit is back")
     assert proxy.metrics().gauge("pinned") == 0
 
@@ -151,7 +151,7 @@ def test_a_refused_begin_of_the_extended_protocol_is_one_too(postgres, proxy, co
 
 def test_a_statement_closed_in_a_failed_block_is_closed_on_the_backend(proxy, connect):
     holder, other = (connect(proxy, application_name="narrow") for _ in range(2))
-    other.ask(P("select 1", "s1") + S)
+    other.ask(P("select 1 + 0", "s1") + S)
     holder.query("begin")
     assert shape(other.ask(Q("begin"))) == "EZE"
     assert shape(other.ask(C("S", "s1") + P("rollback") + B() + E() + S)) == "312CZI"
@@ -163,7 +163,7 @@ def test_a_ping_is_answered_for_a_full_budget(proxy, connect):
     holder, other = (connect(proxy, application_name="narrow") for _ in range(2))
     holder.query("begin")
     assert shape(other.ask(Q(";") + S + Q("/* ping */"), ready=3)) == "IZIZIIZI"
-    got = other.ask(Q("select 1"))
+    got = other.ask(Q("select 1 + 0"))
     check_refusal(got[0], "narrow", "queue_full")
     holder.query("commit")
 
@@ -177,7 +177,7 @@ def test_begin_takes_the_permit_at_once(proxy, connect):
 
 def test_a_pipeline_of_transactions_runs_on_one_permit(proxy, connect):
     session = connect(proxy, application_name="narrow")
-    data = (Q("begin") + query_batch("select 1") + Q("commit")) * 50
+    data = (Q("begin") + query_batch("select 1 + 0") + Q("commit")) * 50
     assert shape(session.ask(data, ready=150)) == "CZT12TDCZTCZI" * 50
 
 
@@ -226,7 +226,7 @@ def test_what_a_session_leaves_is_cleaned_before_the_next_has_its_backend(proxy,
     session.query("set work_mem to '1234kB'")
     session.query("select pg_advisory_lock(4711)")
     session.query("listen here")
-    session.ask(P("select 1", "s1") + S)
+    session.ask(P("select 1 + 0", "s1") + S)
     session.send(Q("begin") + Q("select 1 from t for update") + Q("select pg_sleep(30)"))
     session.until("Z", 2)
     LEAVING[way](session)
@@ -244,13 +244,13 @@ def test_what_a_session_leaves_is_cleaned_before_the_next_has_its_backend(proxy,
 def test_sessions_with_and_without_a_backend_of_their_own_share_none(postgres, proxy, connect):
     moving = connect(proxy, application_name="moving")
     moving.query("begin; select 1; commit")
-    moving.ask(Q("begin") + Q("select 1") + Q("commit"), ready=3)
+    moving.ask(Q("begin") + Q("select 1 + 0") + Q("commit"), ready=3)
     session = connect(proxy)
     assert session.query("select name from pg_prepared_statements") == []
 
 
 def test_a_terminated_backend_says_so_and_ends_the_session(postgres, proxy, connect):
-    for state in ("", "begin", "begin; select 1"):
+    for state in ("", "begin", "begin; select 1 + 0"):
         session = connect(proxy)
         if state:
             session.query(state)

@@ -8,8 +8,8 @@ from support.waiting import until
 
 needs_proxy = pytest.mark.needs_proxy
 
-# Three backends, so that a session with state leaves two for the others.
-THREE = {"databases": {"*": {"pool_size": 3, "pool_wait": "10s"}}}
+# Three backends beside the one set aside, so that a session with state leaves two for the others.
+THREE = {"databases": {"*": {"pool_size": 4, "pool_wait": "10s"}}}
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ STATES = {
         "select to_regclass('pg_temp.mine')",
     ),
     "cursor with hold": (
-        ["begin", "declare c cursor with hold for select 1", "commit"],
+        ["begin", "declare c cursor with hold for select 1 + 0", "commit"],
         "select count(*) from pg_cursors where name = 'c'",
     ),
     "advisory lock": (
@@ -44,7 +44,7 @@ STATES = {
         "select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()",
     ),
     "prepare": (
-        ["prepare mine as select 1"],
+        ["prepare mine as select 1 + 0"],
         "select count(*) from pg_prepared_statements where name = 'mine'",
     ),
 }
@@ -163,7 +163,7 @@ def test_a_notification_reaches_who_listens_and_nobody_else(proxy, connect):
     listener, other = connect(proxy), connect(proxy)
     listener.query("listen news")
     other.query("notify news, 'hello'")
-    assert [msg.kind for msg in other.ask(Q("select 1"))] == ["T", "D", "C", "Z"]
+    assert [msg.kind for msg in other.ask(Q("select 1 + 0"))] == ["T", "D", "C", "Z"]
     assert b"hello" in listener.until("A")[-1].body
 
 
@@ -183,7 +183,7 @@ def test_a_session_that_listens_is_pinned_and_holds_no_permit(proxy, connect):
 @needs_proxy
 def test_prepared_statements_pin_nobody(proxy, connect):
     session = connect(proxy)
-    session.ask(P("select 1", "named"), S)
+    session.ask(P("select 1 + 0", "named"), S)
     for _ in range(5):
         session.ask(P("select $1::int"), D("S"), S)
         session.ask(B(["1"]), D(), E(), S)
@@ -261,7 +261,7 @@ def narrow_proxy(postgres, new_proxy):
 
 
 def is_refused(session):
-    got = session.ask(Q("select 1"))
+    got = session.ask(Q("select 1 + 0"))
     return got[0].kind == "E" and hints(got[0].fields())["reason"] == "queue_full"
 
 
@@ -275,7 +275,7 @@ def test_a_holder_of_an_advisory_lock_keeps_its_permit_until_the_lock_is_gone(
     until(lambda: narrow_proxy.running() == 1, what="the permit is held")
     assert is_refused(other)
     # It is never refused itself.
-    for text in ["select 1", "begin", "insert into t values (1)", "rollback"]:
+    for text in ["select 1 + 0", "begin", "insert into t values (1)", "rollback"]:
         holder.query(text)
     assert holder.value("select pg_advisory_unlock(7)") == "t"
     assert is_refused(other)

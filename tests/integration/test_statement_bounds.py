@@ -6,7 +6,7 @@ from support.messages import B, C, D, E, P, Q, S, codes
 from support.waiting import until
 
 LIMITED = {
-    "databases": {"*": {"pool_size": 4, "pool_wait": "20s"}},
+    "databases": {"*": {"pool_size": 5, "pool_wait": "20s"}},
     "limits": {"max_prepared_statements": 3, "max_backend_statements": 2},
 }
 
@@ -101,7 +101,7 @@ def test_statements_pass_between_backends_held_by_others(proxy, connect):
     session.ask(P("select 7", "a") + P("insert into t values (1)", "i"), S)
     blockers = [connect(proxy) for _ in range(3)]
     for blocker in blockers:
-        blocker.ask(Q("begin"), Q("select 1"), ready=2)
+        blocker.ask(Q("begin"), Q("select 1 + 0"), ready=2)
         assert rows(session.ask(B((), "a"), E(), S)) == ["7"]
         assert codes(session.ask(B((), "i"), E(), S)) == ["2", "C", "Z"]
     for blocker in blockers:

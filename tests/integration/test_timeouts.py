@@ -83,7 +83,7 @@ def test_a_commit_that_was_sent_is_never_cut(postgres, proxy, connect, lane):
 def test_a_client_that_is_silent_between_transactions_is_sent_away(proxy, connect, lane):
     session = connect(proxy, application_name=lane)
     with Stopwatch() as watch:
-        session.query("select 1")
+        session.query("select 1 + 0")
         assert told(session) == ("FATAL", "57P05")
     assert 0.45 <= watch.seconds < 3 * PATIENCE
     until_none(lambda: proxy.metrics().held(), 5, "its backend is clean")

@@ -173,7 +173,7 @@ IDLE, CLIENTS = 20, 200
 @pytest.fixture(scope="module")
 def pool(module_proxy, own_postgres):
     lane = {"name": "default", "concurrency": IDLE, "queue": CLIENTS, "queue_wait": "60s"}
-    database = {"pool_size": IDLE, "pool_wait": "20s", "max_connecting": 8}
+    database = {"pool_size": IDLE + 1, "pool_wait": "20s", "max_connecting": 8}
     return module_proxy(own_postgres, {"databases": {"*": database}, "workloads": [lane]})
 
 

@@ -128,12 +128,12 @@ def test_a_right_that_is_lost_after_the_login_is_told_by_the_statement(
     postgres.sql("drop role if exists fleeting; create role fleeting login")
     proxy = new_proxy(postgres)
     session = connect(proxy, user="fleeting")
-    session.query("select 1")
+    session.query("select 1 + 0")
     postgres.sql("alter role fleeting nologin")
     postgres.end_backends()
     own = "select pid from pg_stat_activity where usename = 'fleeting'"
     until_none(lambda: postgres.sql(own), what="its backends have gone")
-    fields = only_error(session.ask(Q("select 1")))
+    fields = only_error(session.ask(Q("select 1 + 0")))
     assert fields["C"] == "28000"
     postgres.sql("alter role fleeting login")
     assert until(lambda: try_query(session), within=10, what="the user may work again") == "42"
@@ -163,10 +163,10 @@ def test_a_postgresql_that_stops_is_told_by_a_refusal_and_sessions_live(
     own_postgres, fallible, connect, bounded
 ):
     session, idle = connect(fallible), connect(fallible)
-    assert session.value("select 1") == "1"
+    assert session.value("select 1 + 0") == "1"
     own_postgres.stop()
     for _ in range(3):
-        fields = only_error(session.ask(Q("select 1")))
+        fields = only_error(session.ask(Q("select 1 + 0")))
         assert fields["C"] == "40001" and hints(fields)["reason"] in (
             "backend_down",
             "pool_timeout",
@@ -184,7 +184,7 @@ def test_a_postgresql_that_stops_is_told_by_a_refusal_and_sessions_live(
 def test_a_restart_between_two_queries_costs_no_error(own_postgres, fallible, connect):
     sessions = [connect(fallible) for _ in range(10)]
     for session in sessions:
-        session.query("select 1")
+        session.query("select 1 + 0")
     own_postgres.restart()
     assert [session.value("select 42") for session in sessions] == ["42"] * 10
 
@@ -195,7 +195,7 @@ def test_many_waiters_hear_of_a_stopped_postgresql_in_time(
     sessions = [connect(fallible) for _ in range(50)]
     own_postgres.stop()
     for session in sessions:
-        session.send(Q("select 1"))
+        session.send(Q("select 1 + 0"))
     for session in sessions:
         assert only_error(session.until("Z"))["C"] == "40001"
     until(lambda: not fallible.metrics().held(), what="all permits are back")
@@ -229,7 +229,7 @@ def test_a_full_postgresql_is_told_in_time_and_recovers(postgres, new_proxy, con
         == 0
     )
     other = Session(postgres.address, {"user": "single", "database": "bulkhead"})
-    fields = only_error(session.ask(Q("select 1")))
+    fields = only_error(session.ask(Q("select 1 + 0")))
     assert fields["C"] == "40001" and hints(fields)["reason"] in ("backend_down", "pool_timeout")
     other.terminate()
     assert until(lambda: try_query(session), within=15, what="work goes on") == "42"

@@ -21,14 +21,14 @@ REFUSED = ["40001", "Z"]
 # As each emitter writes the tag workload=reports into its statements.
 EMITTERS = {
     "rails": "select 1 /*action='index',application='Shop',workload='reports'*/",
-    "rails_prepended": "/*action='index',workload='reports'*/ select 1",
+    "rails_prepended": "/*action='index',workload='reports'*/ select 1 + 0",
     "rails_legacy": "select 1 /*application:Shop,workload:reports*/",
     "opentelemetry": "select 1 /*db_driver='psycopg2%3A2.9',workload='reports'*/;",
     "google_python": "select 1 /*route='%%5Epolls',workload='reports'*/",
     "java": "select 1 /*action='run+all',workload='reports'*/",
     "hibernate": "/* select a from A a */ select 1 /*workload='reports'*/",
     "knex": "select 1 /*route='%2Fitems%2F%3Aid',workload='reports'*/",
-    "datadog": "/*dddbs='db',dde='prod',workload='reports'*/ select 1",
+    "datadog": "/*dddbs='db',dde='prod',workload='reports'*/ select 1 + 0",
     "sequel": "select 1 -- model:Album,workload:reports\n",
     "prisma": "select 1 /*requestId='a-1',workload='reports'*/",
 }
@@ -79,7 +79,7 @@ def test_what_is_no_tag_does_not_choose(proxy, connect, holder):
     session = connect(proxy)
     for text in NO_TAGS.values():
         session.query(text)
-    session.query("select 1")
+    session.query("select 1 + 0")
 
 
 @pytest.mark.needs_proxy
@@ -127,7 +127,7 @@ def test_a_long_unnamed_statement_keeps_its_tag_across_batches(proxy, connect, h
 def test_a_pinned_session_is_counted_where_each_transaction_belongs(proxy, connect, holder):
     session = connect(proxy)
     session.query("listen news")
-    session.query("select 1")
+    session.query("select 1 + 0")
     assert codes(session.ask(Q(TAGGED))) == REFUSED
     holder.query("commit")
     session.ask(P(TAGGED, "kept") + S)
@@ -140,7 +140,7 @@ def test_a_pinned_session_is_counted_where_each_transaction_belongs(proxy, conne
 @pytest.mark.needs_proxy
 def test_a_block_stays_in_the_workload_of_its_first_statement(proxy, connect):
     session = connect(proxy)
-    session.ask(Q("begin " + TAG), Q("select 1"), ready=2)
+    session.ask(Q("begin " + TAG), Q("select 1 + 0"), ready=2)
     assert running(proxy) == {"default": 1}
     session.query(TAGGED)
     session.ask(P(TAGGED) + execute())
@@ -156,21 +156,21 @@ def test_a_block_stays_in_the_workload_of_its_first_statement(proxy, connect):
 @pytest.mark.needs_proxy
 def test_a_pipelined_transaction_of_another_workload_arrives_anew(proxy, connect, holder):
     session = connect(proxy)
-    batch = [P("select 1") + execute(), P(TAGGED) + execute(), P("select 2") + execute()]
+    batch = [P("select 1 + 0") + execute(), P(TAGGED) + execute(), P("select 2") + execute()]
     got = codes(session.ask(*batch, ready=3))
     assert got.count("40001") == 1 and got.count("Z") == 3
     assert got.index("40001") > got.index("Z")
-    got = codes(session.ask(Q("select 1"), Q(TAGGED), Q("select 2"), ready=3))
+    got = codes(session.ask(Q("select 1 + 0"), Q(TAGGED), Q("select 2"), ready=3))
     assert got == ["T", "D", "C", "Z", *REFUSED, "T", "D", "C", "Z"]
     holder.query("commit")
-    got = codes(session.ask(Q("select 1"), Q(TAGGED), Q("select 2"), ready=3))
+    got = codes(session.ask(Q("select 1 + 0"), Q(TAGGED), Q("select 2"), ready=3))
     assert got == ["T", "D", "C", "Z"] * 3
 
 
 @pytest.mark.needs_proxy
 def test_a_pipelined_block_is_one_transaction(proxy, connect, holder):
     session = connect(proxy)
-    texts = ["begin", "select 1", TAGGED, "commit", TAGGED, "select 2"]
+    texts = ["begin", "select 1 + 0", TAGGED, "commit", TAGGED, "select 2"]
     got = codes(session.ask(*map(Q, texts), ready=6))
     rows = ["T", "D", "C", "Z"]
     assert got == ["C", "Z", *rows, *rows, "C", "Z", *REFUSED, *rows]
@@ -188,11 +188,11 @@ def test_a_pipelined_block_is_one_transaction(proxy, connect, holder):
 def test_the_startup_packet_may_choose(proxy, connect, startup):
     session = connect(proxy, **startup)
     assert session.value("show pgbulkhead.workload") == "reports"
-    session.ask(Q("begin"), Q("select 1"), ready=2)
+    session.ask(Q("begin"), Q("select 1 + 0"), ready=2)
     assert running(proxy) == {"reports": 1}
     session.query("rollback")
     session.query("set pgbulkhead.workload = 'default'")
-    session.ask(Q("begin"), Q("select 1"), ready=2)
+    session.ask(Q("begin"), Q("select 1 + 0"), ready=2)
     assert running(proxy) == {"default": 1}
     session.query("rollback")
     session.query("reset pgbulkhead.workload")
@@ -212,11 +212,11 @@ def test_set_chooses_for_the_transactions_behind_it(proxy, connect, choose):
     session = connect(proxy)
     session.query(choose)
     assert session.value("show pgbulkhead.workload") == "reports"
-    session.ask(Q("begin"), Q("select 1"), ready=2)
+    session.ask(Q("begin"), Q("select 1 + 0"), ready=2)
     assert running(proxy) == {"reports": 1}
     session.query("rollback")
     session.query("reset pgbulkhead.workload")
-    session.ask(Q("begin"), Q("select 1"), ready=2)
+    session.ask(Q("begin"), Q("select 1 + 0"), ready=2)
     assert running(proxy) == {"default": 1}
     session.query("rollback")
 
@@ -224,10 +224,10 @@ def test_set_chooses_for_the_transactions_behind_it(proxy, connect, choose):
 @pytest.mark.needs_proxy
 def test_set_local_chooses_for_its_block_alone(proxy, connect):
     session = connect(proxy)
-    session.ask(Q("begin"), Q("set local pgbulkhead.workload = 'reports'"), Q("select 1"), ready=3)
+    session.ask(Q("begin"), Q("set local pgbulkhead.workload = 'reports'"), Q("select 1 + 0"), ready=3)
     assert running(proxy) == {"reports": 1}
     session.query("commit")
-    session.ask(Q("begin"), Q("select 1"), ready=2)
+    session.ask(Q("begin"), Q("select 1 + 0"), ready=2)
     assert running(proxy) == {"default": 1}
     session.query("rollback")
 
@@ -235,10 +235,10 @@ def test_set_local_chooses_for_its_block_alone(proxy, connect):
 @pytest.mark.needs_proxy
 def test_a_set_that_is_rolled_back_was_never_said(proxy, connect):
     session = connect(proxy)
-    session.ask(Q("begin"), Q("select 1"), Q("set pgbulkhead.workload = 'reports'"), ready=3)
+    session.ask(Q("begin"), Q("select 1 + 0"), Q("set pgbulkhead.workload = 'reports'"), ready=3)
     assert running(proxy) == {"default": 1}
     session.query("rollback")
-    session.ask(Q("begin"), Q("select 1"), ready=2)
+    session.ask(Q("begin"), Q("select 1 + 0"), ready=2)
     assert running(proxy) == {"default": 1}
     session.query("rollback")
 
@@ -246,9 +246,9 @@ def test_a_set_that_is_rolled_back_was_never_said(proxy, connect):
 @pytest.mark.needs_proxy
 def test_a_full_workload_is_left_without_asking_it(proxy, connect, holder):
     session = connect(proxy, **{"options": "-c pgbulkhead.workload=reports"})
-    assert codes(session.ask(Q("select 1"))) == REFUSED
+    assert codes(session.ask(Q("select 1 + 0"))) == REFUSED
     session.query("set pgbulkhead.workload = 'default'")
-    session.query("select 1")
+    session.query("select 1 + 0")
 
 
 @pytest.mark.needs_proxy
@@ -263,7 +263,7 @@ def test_a_choice_without_effect_is_told_once(proxy, connect, name):
     assert f'workload "{name}" cannot be chosen here' in fields["M"]
     assert '"default"' in fields["D"]
     assert session.value("show pgbulkhead.workload") == name
-    got = session.ask(Q("begin"), Q("select 1"), ready=2)
+    got = session.ask(Q("begin"), Q("select 1 + 0"), ready=2)
     assert "N" not in [message.kind for message in got]
     assert running(proxy) == {"default": 1}
     session.query("rollback")

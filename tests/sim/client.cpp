@@ -132,7 +132,7 @@ void Client::finish() {
 }
 
 void Client::act_simple() {
-    switch (dice_.below(7)) {
+    switch (dice_.below(8)) {
         case 0:
         case 1: begin_unit("select", "TDC"); return query("select '" + tag() + "'");
         case 2: begin_unit("sleep", "TDC"); return query("select pg_sleep(1), '" + tag() + "'");
@@ -150,6 +150,7 @@ void Client::act_simple() {
             query(insert_text(true) + "; select 1/0, '" + tag() + "'");
             return close_transaction_unit();
         }
+        case 6: return act_ping();
         default: begin_unit("empty", "I"); return query("");
     }
 }

@@ -66,6 +66,7 @@ private:
     void parse(const std::string& name, const std::string& text);
     void bind(const std::string& name, const std::string& value = {});
     void describe_portal();
+    void act_ping();
     void run_statement(const std::string& text, bool describe);
     void sync() { message('S', ""); }
     /// When everything up to here was sent, `inserts` may be stored.

@@ -1,4 +1,4 @@
-// What a client does with named prepared statements.
+// What a client does with named prepared statements, and to find out whether its connection lives.
 
 #include "tests/sim/client.h"
 
@@ -51,6 +51,25 @@ void Client::note_name(const Unit& unit, std::size_t number) {
     if (unit.makes.empty() || unit.got.empty() || unit.got[0] != '1') return;
     const auto found = known_.find(unit.makes);
     if (found != known_.end() && found->second.unit == number) found->second.made = true;
+}
+
+// Housekeeping; the last form looks at its statement before it binds it.
+void Client::act_ping() {
+    const std::uint32_t form = dice_.below(3);
+    begin_unit("ping", form == 0 ? "TDC" : form == 1 ? "12TDC" : "1tT2DC");
+    if (form == 0) return query("select 1");
+    if (form == 1) {
+        run_statement("select 1", true);
+    } else {
+        parse("", "select 1");
+        message('D', std::string("S\0", 2));
+        message('H', "");
+        bind("");
+        message('E', kExecute);
+    }
+    unnamed_known_ = false;
+    sync();
+    close_transaction_unit();
 }
 
 }  // namespace pgb::sim

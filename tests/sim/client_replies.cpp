@@ -162,6 +162,8 @@ void Client::check_setting(const Unit& unit, const std::string& shown) {
 void Client::check_row(std::string_view body) {
     // Int16 of columns, Int32 of length, the value.
     const std::string tag(body.substr(std::min<std::size_t>(6, body.size())));
+    // A ping's.
+    if (tag.empty()) return;
     if (session_of(tag) != std::to_string(session_)) {
         return books_.complain("somebody else's row, " + tag + ": " + describe());
     }

@@ -29,8 +29,8 @@ Seat::~Seat() {
 }
 
 Turn Seat::turn() const {
-    return {world_.now_,
-            world_.gate_.stats(world_.lane_).waiting > 0 || world_.pool_.waiting_count() > 0};
+    const bool lane_waits = world_.gate_.stats(world_.lane_).waiting > 0;
+    return {world_.now_, lane_waits || world_.pool_.waiting_count() > 0};
 }
 
 ShedFacts Seat::facts(ShedReason reason) const {
@@ -219,7 +219,8 @@ void Seat::flush_frontend() {
 void Seat::carry_out(Decision decision) {
     world_.note(client_.name() + " decides " + std::to_string(static_cast<int>(decision)));
     switch (decision) {
-        case Decision::ask_permit: return ask_permit();
+        case Decision::ask_permit: return ask_permit(0);
+        case Decision::ask_housekeeping: return ask_permit(1);
         case Decision::ask_backend: return ask_backend();
         case Decision::ask_pin: return ask_pin();
         // Any answer is right for the machine; this one is the same for the same text.
@@ -248,18 +249,15 @@ void Seat::carry_out(Decision decision) {
     }
 }
 
-void Seat::ask_permit() {
+void Seat::ask_permit(WorkloadIndex workload) {
+    workload_ = workload;
+    const LaneId lane = workload == 0 ? world_.lane_ : world_.house_lane_;
     if (permit_.held()) world_.books_.complain("a second permit: " + describe());
-    Verdict verdict = world_.gate_.arrive(world_.lane_, *this, world_.now_, world_.settled_);
-    switch (verdict.arrival) {
-        case Arrival::admitted:
-            permit_ = std::move(verdict.permit);
-            session_.on_permit(world_.rules_, turn(), world_.out_);
-            return;
-        case Arrival::queued:
-        case Arrival::parked: return;
-        case Arrival::shed: session_.on_refused(facts(verdict.reason)); return;
-    }
+    Verdict verdict = world_.gate_.arrive(lane, *this, world_.now_, world_.settled_);
+    if (verdict.arrival == Arrival::shed) return session_.on_refused(facts(verdict.reason));
+    if (verdict.arrival != Arrival::admitted) return;
+    permit_ = std::move(verdict.permit);
+    session_.on_permit(world_.rules_, turn(), world_.out_);
 }
 
 void Seat::on_settled(Settled& settled) {
@@ -275,12 +273,12 @@ void Seat::on_settled(Settled& settled) {
 
 void Seat::ask_backend() {
     if (link_ != nullptr) {
-        world_.pool_.take(link_->id, 0);
+        world_.pool_.take(link_->id, workload_);
         session_.on_backend_ready(link_->book, turn(), world_.out_);
         return;
     }
     Pool::Actions actions;
-    world_.pool_.ask(*this, world_.group_, 0, world_.now_, actions);
+    world_.pool_.ask(*this, world_.group_, workload_, world_.now_, actions);
     for (const PoolAction& action : actions) {
         if (action.kind == PoolActionKind::lend) {
             Link& link = *world_.find(action.backend);
@@ -361,7 +359,7 @@ void Seat::end_lease(Decision how) {
     link.unseen.clear();
     if (how == Decision::end_lease && unseen == 0 && !link.server.dead()) {
         if (world_.pool_.find(link.id)->state == BackendState::pinned) {
-            world_.pool_.take(link.id, 0);
+            world_.pool_.take(link.id, workload_);
         }
         world_.pool_.give_back(link.id, world_.now_);
         permit_.release();

@@ -26,7 +26,8 @@ World::World(const Settings& settings)
       dice_(settings.seed),
       tables_{frontend_heads(4096), backend_heads(4096), &tracking_},
       pool_(pool_settings(settings),
-            {{.concurrency = settings.concurrency, .pinned_max = settings.pool_size - 1}}),
+            {{.concurrency = settings.concurrency, .pinned_max = settings.pool_size - 1},
+             {.concurrency = 1, .is_housekeeping = true}}),
       rules_{.holder_idle = std::chrono::seconds(2),
              .transaction = std::chrono::seconds(3),
              .deadline = std::chrono::milliseconds(700),
@@ -36,6 +37,11 @@ World::World(const Settings& settings)
     lane_ = gate_.add_lane("sim", {.concurrency = settings.concurrency,
                                    .queue = settings.queue,
                                    .queue_wait = std::chrono::milliseconds(50)});
+    house_lane_ = gate_.add_lane("house",
+                                 {.concurrency = 1,
+                                  .queue = static_cast<std::uint32_t>(settings.seats),
+                                  .queue_wait = std::chrono::milliseconds(50)},
+                                 {.expiry = ShedReason::pool_timeout});
     group_ = pool_.join("group");
     for (int i = 0; i < settings.seats; ++i) {
         seats_.push_back(std::make_unique<Seat>(*this, next_session_++));
@@ -91,7 +97,7 @@ bool World::settled() const {
         if (!seat->gone()) return false;
     }
     return orphans_.empty() && gate_.stats(lane_).running == 0 &&
-           pool_.counts().of(BackendState::closing) == 0;
+           gate_.stats(house_lane_).running == 0 && pool_.counts().of(BackendState::closing) == 0;
 }
 
 void World::turn() {
@@ -290,10 +296,11 @@ void World::check() {
     const LaneStats& stats = gate_.stats(lane_);
     if (stats.running > settings_.concurrency) books_.complain("running > B");
     if (stats.waiting > settings_.queue) books_.complain("waiting > Q");
+    if (gate_.stats(house_lane_).running > 1) books_.complain("housekeeping > 1");
     std::uint32_t busy = 0;
     for (const auto& link : links_) busy += link->server.works() ? 1U : 0U;
     for (const auto& link : outlived_) busy += link->server.works() ? 1U : 0U;
-    if (busy > settings_.concurrency && !over_admission_possible_) {
+    if (busy > settings_.concurrency + 1 && !over_admission_possible_) {
         books_.complain("PostgreSQL runs " + std::to_string(busy) + " transactions");
     }
     for (std::size_t i = 0; i < links_.size(); ++i) {
@@ -309,6 +316,7 @@ void World::check_end() {
     const LaneStats& stats = gate_.stats(lane_);
     if (stats.running != 0) books_.complain("a permit is missing at the end");
     if (stats.waiting != 0) books_.complain("somebody waits at the end");
+    if (gate_.stats(house_lane_).running != 0) books_.complain("housekeeping is not over");
     if (pool_.waiting_count() != 0) books_.complain("somebody waits for a backend at the end");
     for (const BackendState state : {BackendState::lent, BackendState::pinned,
                                      BackendState::closing, BackendState::orphaned}) {

@@ -82,7 +82,7 @@ private:
     void carry_out(Decision decision);
     bool log_in();
     void accept(Link& link);
-    void ask_permit();
+    void ask_permit(WorkloadIndex workload);
     void ask_backend();
     void ask_pin();
     void end_lease(Decision how);
@@ -96,6 +96,7 @@ private:
     Client client_;
     Link* link_ = nullptr;
     Permit permit_;
+    WorkloadIndex workload_ = 0;  ///< in the pool: of the sessions' work, or of housekeeping
     std::string input_;
     std::string to_client_;
     bool logged_in_ = false;
@@ -144,6 +145,7 @@ private:
     Instant now_{std::chrono::seconds(1)};
     Gate gate_;
     LaneId lane_{};
+    LaneId house_lane_{};
     Pool pool_;
     GroupId group_{};
     LeaseRules rules_;

@@ -154,9 +154,9 @@ public class WithJdbc {
             fails("22012", () -> one(connection, "select 1/0"));
             connection.setAutoCommit(false);
             fails("42P01", () -> one(connection, "select * from nowhere"));
-            fails("25P02", () -> one(connection, "select 1"));
+            fails("25P02", () -> one(connection, "select 1 + 0"));
             connection.rollback();
-            same(one(connection, "select 1"), "1");
+            same(one(connection, "select 1 + 0"), "1");
             connection.rollback();
         }
     }
@@ -211,7 +211,7 @@ public class WithJdbc {
         try (Connection connection = connect(); Statement statement = connection.createStatement()) {
             statement.setQueryTimeout(1);
             fails("57014", () -> statement.execute("select pg_sleep(20)"));
-            same(one(connection, "select 1"), "1");
+            same(one(connection, "select 1 + 0"), "1");
         }
     }
 
@@ -232,7 +232,7 @@ public class WithJdbc {
         try (Connection connection = connect(TIGHT, options);
              Connection holder = connect(TIGHT, AT_ONCE)) {
             holder.setAutoCommit(false);
-            same(one(holder, "select 1"), "1");
+            same(one(holder, "select 1 + 0"), "1");
             for (int round = 0; round < 3; round++) {
                 work.on(connection);
             }
@@ -241,14 +241,31 @@ public class WithJdbc {
         }
     }
 
+    /** A login, and what pools ask, while the budget is full. */
+    static void refusalLogin() throws Exception {
+        try (Connection holder = connect(TIGHT, AT_ONCE)) {
+            holder.setAutoCommit(false);
+            same(one(holder, "select 1 + 0"), "1");
+            for (String options : new String[] {"", AT_ONCE, "&preferQueryMode=simple"}) {
+                try (Connection connection = connect(TIGHT, options)) {
+                    same(connection.isValid(5), true);
+                    same(one(connection, "SELECT 1"), "1");
+                    connection.setReadOnly(true);
+                    connection.getTransactionIsolation();
+                }
+            }
+            holder.rollback();
+        }
+    }
+
     static void refusalAutocommit(Connection connection) throws Exception {
-        fails("40001", () -> one(connection, "select 1"));
+        fails("40001", () -> one(connection, "select 1 + 0"));
     }
 
     static void refusalBlock(Connection connection) throws Exception {
         connection.setAutoCommit(false);
         fails("40001", () -> execute(connection, "insert into t values (77, 'refused')"));
-        fails("25P02", () -> one(connection, "select 1"));
+        fails("25P02", () -> one(connection, "select 1 + 0"));
         connection.rollback();
         connection.setAutoCommit(true);
     }
@@ -289,17 +306,17 @@ public class WithJdbc {
             }
             try (Connection holder = connect(TIGHT, AT_ONCE)) {
                 holder.setAutoCommit(false);
-                same(one(holder, "select 1"), "1");
+                same(one(holder, "select 1 + 0"), "1");
                 for (int round = 0; round < 3; round++) {
                     try (Connection connection = pool.getConnection()) {
                         connection.setAutoCommit(false);
-                        fails("40001", () -> one(connection, "select 1"));
+                        fails("40001", () -> one(connection, "select 1 + 0"));
                     }
                 }
                 holder.rollback();
             }
             try (Connection connection = pool.getConnection()) {
-                same(one(connection, "select 1"), "1");
+                same(one(connection, "select 1 + 0"), "1");
                 same(connection.unwrap(PGConnection.class).getBackendPID(), process);
             }
         }
@@ -316,7 +333,7 @@ public class WithJdbc {
         config.setMaximumPoolSize(1);
         try (HikariDataSource pool = new HikariDataSource(config); Connection holder = connect(TIGHT, AT_ONCE)) {
             holder.setAutoCommit(false);
-            same(one(holder, "select 1"), "1");
+            same(one(holder, "select 1 + 0"), "1");
             AtomicInteger calls = new AtomicInteger();
             body.on(() -> {
                 if (calls.incrementAndGet() == 3) {
@@ -371,7 +388,7 @@ public class WithJdbc {
             try (Connection connection = connect("jdbc", "&autosave=always")) {
                 connection.setAutoCommit(false);
                 fails("22012", () -> one(connection, "select 1/0"));
-                same(one(connection, "select 1"), "1");
+                same(one(connection, "select 1 + 0"), "1");
                 connection.commit();
             }
         });
@@ -381,6 +398,7 @@ public class WithJdbc {
         check("cursor", WithJdbc::cursor);
         check("cancel", WithJdbc::cancel);
         check("notify", WithJdbc::notifications);
+        check("refusal_login", WithJdbc::refusalLogin);
         check("refusal_autocommit", () -> refused(AT_ONCE, WithJdbc::refusalAutocommit));
         check("refusal_block", () -> refused(AT_ONCE, WithJdbc::refusalBlock));
         check("refusal_pipeline", () -> refused(AT_ONCE, WithJdbc::refusalPipeline));

@@ -79,9 +79,9 @@ async function error() {
     await fails('22012', client.query('select 1 / $1::int', [0]));
     await client.query('begin');
     await fails('42P01', client.query('select * from nowhere'));
-    await fails('25P02', client.query('select 1'));
+    await fails('25P02', client.query('select 1 + 0'));
     same((await client.query('commit')).command, 'ROLLBACK');
-    same(await one(client, 'select 1'), [1]);
+    same(await one(client, 'select 1 + 0'), [1]);
   });
 }
 
@@ -107,7 +107,7 @@ async function cursor() {
     }
     same(total, 31375);
     await rows.close();
-    same(await one(client, 'select 1'), [1]);
+    same(await one(client, 'select 1 + 0'), [1]);
   });
 }
 
@@ -130,7 +130,7 @@ async function cancel() {
     const timer = setTimeout(() => other.cancel(client, client.activeQuery ?? client._activeQuery), 300);
     await within(fails('57014', sleeping), 'cancel');
     clearTimeout(timer);
-    same(await one(client, 'select 1'), [1]);
+    same(await one(client, 'select 1 + 0'), [1]);
   });
 }
 
@@ -150,9 +150,18 @@ async function notify() {
 async function holding(use) {
   await connected(async (holder) => {
     await holder.query('begin');
-    await holder.query('select 1');
+    await holder.query('select 1 + 0');
     await use(() => holder.query('rollback'));
   }, { application_name: tight });
+}
+
+// A login, and what pools ask, while the budget is full.
+async function refusal_login() {
+  await holding(() => connected(async (client) => {
+    same(await one(client, 'SELECT 1'), [1]);
+    await client.query('DISCARD ALL');
+    await client.query('set statement_timeout = 0');
+  }, { application_name: tight }));
 }
 
 async function refusal_autocommit() {
@@ -160,18 +169,18 @@ async function refusal_autocommit() {
     const refused = await fails('40001', client.query('select $1::int', [1]));
     ok(refused.hint.includes('reason=queue_timeout'));
     await release();
-    same(await one(client, 'select 1'), [1]);
+    same(await one(client, 'select 1 + 0'), [1]);
   }, { application_name: tight }));
 }
 
 async function refusal_block() {
   await holding((release) => connected(async (client) => {
     await client.query('begin');
-    await fails('40001', client.query('select 1'));
-    await fails('25P02', client.query('select 1'));
+    await fails('40001', client.query('select 1 + 0'));
+    await fails('25P02', client.query('select 1 + 0'));
     await client.query('rollback');
     await release();
-    same(await one(client, 'select 1'), [1]);
+    same(await one(client, 'select 1 + 0'), [1]);
   }, { application_name: tight }));
 }
 
@@ -184,7 +193,7 @@ async function refusal_pool() {
       try {
         processes.add(client.processID);
         await client.query('begin');
-        await client.query('select 1');
+        await client.query('select 1 + 0');
         await client.query('commit');
       } catch (failure) {
         await client.query('rollback');
@@ -204,7 +213,7 @@ async function refusal_pool() {
 // The pool's own query() throws a connection away that has had any error.
 async function refusal_pool_query() {
   const pool = new Pool({ ...place, application_name: tight, max: 1 });
-  const process = async () => Number((await pool.query({ text: 'select 1', rowMode: 'array' })).rows[0][0]);
+  const process = async () => Number((await pool.query({ text: 'select 1 + 0', rowMode: 'array' })).rows[0][0]);
   await holding(async (release) => {
     let connects = 0;
     pool.on('connect', () => { connects++; });
@@ -271,5 +280,5 @@ async function refusal_recipe_unknown() {
 }
 
 checkAll(login, simple, prepared, commit, rollback, error, copy, cursor, unawaited, cancel, notify,
-  refusal_autocommit, refusal_block, refusal_pipeline, refusal_pool, refusal_pool_query,
+  refusal_login, refusal_autocommit, refusal_block, refusal_pipeline, refusal_pool, refusal_pool_query,
   refusal_recipe_succeeds, refusal_recipe_gives_up, refusal_recipe_unknown);

@@ -60,7 +60,7 @@ async function rollback() {
         await point`insert into t values (2, 'two')`;
         throw new Error('away');
       }).catch(() => {});
-      await inner`select 1`;
+      await inner`select 1 + 0`;
     });
     await sql.begin(async (inner) => {
       await inner`insert into t values (3, 'three')`;
@@ -153,7 +153,7 @@ async function holding(use) {
     let started;
     const running = new Promise((resolve) => { started = resolve; });
     const block = sql.begin(async (inner) => {
-      await inner`select 1`;
+      await inner`select 1 + 0`;
       started();
       await released;
     });

@@ -113,7 +113,7 @@ async def cancel():
         raise AssertionError("not cancelled")
     except asyncio.TimeoutError:
         pass
-    same(await connection.fetchval("select 1"), 1)
+    same(await connection.fetchval("select 1 + 0"), 1)
     await connection.close()
 
 
@@ -151,11 +151,26 @@ async def refused(body):
     holder = await connect(application_name=TIGHT)
     connection = await connect(application_name=TIGHT)
     async with holder.transaction():
-        await holder.execute("select 1")
+        await holder.execute("select 1 + 0")
         for _ in range(3):
             await body(connection)
     same(await connection.fetchval("select $1::int", 1), 1)
     await connection.close()
+    await holder.close()
+
+
+async def refusal_login():
+    """Logging in, looking up types, and what a pool does, while the budget is full."""
+    holder = await connect(application_name=TIGHT)
+    async with holder.transaction():
+        await holder.execute("select 1 + 0")
+        connection = await connect(application_name=TIGHT)
+        same(await connection.fetchval("select 1"), 1)
+        await connection.set_type_codec(
+            "json", encoder=str, decoder=str, schema="pg_catalog", format="text"
+        )
+        await connection.reset()
+        await connection.close()
     await holder.close()
 
 
@@ -193,7 +208,7 @@ async def refusal_pool():
     holder = await connect(application_name=TIGHT)
     block = holder.transaction()
     await block.start()
-    await holder.execute("select 1")
+    await holder.execute("select 1 + 0")
     pool = await asyncpg.create_pool(
         **WHERE, min_size=1, max_size=1, server_settings={"application_name": TIGHT}
     )
@@ -227,6 +242,7 @@ async def main():
         cancel,
         notify,
         types,
+        refusal_login,
         refusal_autocommit,
         refusal_block,
         refusal_pipeline,

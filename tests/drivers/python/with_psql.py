@@ -62,7 +62,7 @@ def commit():
     same(psql("begin;\ninsert into t values (1, 'psql');\ncommit;\n"), "")
     same(psql("select count(*) from t where b = 'psql';"), "1\n")
     # -1 wraps the script into one transaction.
-    run("psql", "-Xq1", "-c", "insert into t values (2, 'psql')", "-c", "select 1")
+    run("psql", "-Xq1", "-c", "insert into t values (2, 'psql')", "-c", "select 1 + 0")
     same(psql("select count(*) from t where b = 'psql';"), "2\n")
 
 
@@ -211,7 +211,7 @@ def refused(text):
 
 def refusal_autocommit():
     holder = held()
-    out, err = refused("select 1;\n\\echo :SQLSTATE\nselect 1;\n\\echo :SQLSTATE\n")
+    out, err = refused("select 2;\n\\echo :SQLSTATE\nselect 2;\n\\echo :SQLSTATE\n")
     assert "reason=queue_timeout" in err, err
     same(out, "40001\n40001\n")
     holder.communicate("rollback;\n", timeout=10)

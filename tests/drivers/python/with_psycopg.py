@@ -73,9 +73,9 @@ def rollback():
 def error():
     with connect() as connection:
         fails("22012", lambda: one(connection, "select 1/%s", [0]))
-        fails("25P02", lambda: one(connection, "select 1"))
+        fails("25P02", lambda: one(connection, "select 1 + 0"))
         connection.rollback()
-        same(one(connection, "select 1"), (1,))
+        same(one(connection, "select 1 + 0"), (1,))
 
 
 def copy():
@@ -131,7 +131,7 @@ def cancel():
         fails("57014", lambda: one(connection, "select pg_sleep(20)"))
         timer.join()
         connection.rollback()
-        same(one(connection, "select 1"), (1,))
+        same(one(connection, "select 1 + 0"), (1,))
 
 
 def notify():
@@ -149,7 +149,7 @@ def notify():
 
 def refusal_autocommit():
     with connect(application_name=TIGHT) as holder:
-        holder.execute("select 1")
+        holder.execute("select 1 + 0")
         with connect(application_name=TIGHT, autocommit=True) as connection:
             for _ in range(3):
                 refused = fails("40001", lambda: one(connection, "select %s::int", [1]))
@@ -158,12 +158,26 @@ def refusal_autocommit():
             same(one(connection, "select %s::int", [1]), (1,))
 
 
+def refusal_login():
+    """A login, and a pool that looks at its connections, while the budget is full."""
+    with connect(application_name=TIGHT) as holder:
+        holder.execute("select 1 + 0")
+        with psycopg_pool.ConnectionPool(
+            min_size=1, max_size=1, kwargs={**WHERE, "application_name": TIGHT, "autocommit": True}
+        ) as pool:
+            for _ in range(3):
+                pool.check()
+                with pool.connection(timeout=5) as connection:
+                    same(one(connection, "select 1"), (1,))
+                    connection.execute("discard all")
+
+
 def refusal_block():
     """A pool of one connection, in whose blocks BEGIN goes ahead of the first statement."""
     with connect(application_name=TIGHT) as holder, psycopg_pool.ConnectionPool(
         min_size=1, max_size=1, kwargs={**WHERE, "application_name": TIGHT}
     ) as pool:
-        holder.execute("select 1")
+        holder.execute("select 1 + 0")
 
         def work():
             with pool.connection(timeout=5) as connection:
@@ -180,7 +194,7 @@ def refusal_block():
 
 def refusal_pipeline():
     with connect(application_name=TIGHT) as holder:
-        holder.execute("select 1")
+        holder.execute("select 1 + 0")
         with connect(application_name=TIGHT) as connection:
 
             def work():
@@ -197,7 +211,7 @@ def refusal_pipeline():
 def recipe(body):
     """`body(holder, work, calls)`: `work` is a transaction that notes each of its calls."""
     with connect(application_name=TIGHT) as holder, connect(application_name=TIGHT) as connection:
-        holder.execute("select 1")
+        holder.execute("select 1 + 0")
         calls = []
 
         def work():
@@ -255,6 +269,7 @@ for body in (
     cancel,
     notify,
     refusal_autocommit,
+    refusal_login,
     refusal_block,
     refusal_pipeline,
     refusal_recipe_succeeds,

@@ -62,7 +62,7 @@ def test_timeouts_leave_full_capacity(proxy, connect):
 def test_clients_that_go_leave_full_capacity(proxy, connect):
     for _ in range(TIMES):
         session = connect(proxy)
-        session.ask(Q("begin"), Q("select 1"), ready=2)
+        session.ask(Q("begin"), Q("select 1 + 0"), ready=2)
         session.send(Q("select pg_sleep(30)"))
         session.reset_connection()
 

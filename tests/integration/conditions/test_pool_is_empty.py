@@ -17,7 +17,7 @@ def lane(name, **more):
 
 def small_pool(size, *lanes, wait="300ms"):
     return {
-        "databases": {"*": {"pool_size": size, "pool_wait": wait}},
+        "databases": {"*": {"pool_size": size + (size > 1), "pool_wait": wait}},
         "workloads": [*lanes, lane("default")],
     }
 
@@ -25,7 +25,7 @@ def small_pool(size, *lanes, wait="300ms"):
 def test_the_wait_for_a_backend_is_not_the_wait_in_the_queue(new_proxy, postgres, connect):
     proxy = new_proxy(postgres, small_pool(1))
     Holder(connect, proxy)
-    check_refusal(connect(proxy).ask(Q("select 1"))[0], "default", "pool_timeout")
+    check_refusal(connect(proxy).ask(Q("select 1 + 0"))[0], "default", "pool_timeout")
     metrics = proxy.metrics()
     assert metrics.rejected("default", "pool_timeout") == 1
     assert metrics.rejected("default", "queue_timeout") == 0
@@ -51,7 +51,7 @@ def test_outsiders_that_hold_the_pool_are_told_as_such(new_proxy, postgres, conn
     session = connect(proxy)
     outsiders = [Holder(connect, proxy, "other") for _ in range(2)]
     assert proxy.running("default") == 0
-    check_refusal(session.ask(Q("select 1"))[0], "default", "pool_timeout")
+    check_refusal(session.ask(Q("select 1 + 0"))[0], "default", "pool_timeout")
     for outsider in outsiders:
         outsider.release()
     assert session.value("select 42") == "42"
@@ -73,7 +73,7 @@ def single(postgres, new_proxy, connect):
 
 
 def refused_by_the_server(session):
-    fields = only_error(session.ask(Q("select 1")))
+    fields = only_error(session.ask(Q("select 1 + 0")))
     assert fields["C"] == "40001" and hints(fields)["reason"] in ("backend_down", "pool_timeout")
 
 

@@ -22,7 +22,7 @@ def session(proxy, connect):
     return connect(proxy, application_name="tight")
 
 
-def refuse(session, text="select 1"):
+def refuse(session, text="select 1 + 0"):
     got = session.ask(Q(text))
     assert shape(got) == "EZI"
     check_refusal(got[0], "tight", "queue_full")

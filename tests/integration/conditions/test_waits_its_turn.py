@@ -24,7 +24,7 @@ def test_waiters_are_served_in_their_order(proxy, postgres, connect):
 
 def test_a_wait_ends_at_its_time(proxy, connect):
     Holder(connect, proxy, "hasty")
-    refusal = connect(proxy, application_name="hasty").ask(Q("select 1"))[0]
+    refusal = connect(proxy, application_name="hasty").ask(Q("select 1 + 0"))[0]
     check_refusal(refusal, "hasty", "queue_timeout")
     assert waited_ms(refusal) >= HASTY_WAIT * 1000
 
@@ -34,7 +34,7 @@ def test_a_wait_of_no_time_is_none(new_proxy, postgres, connect):
     proxy = new_proxy(postgres, {"workloads": [lane]})
     holder = Holder(connect, proxy)
     session = connect(proxy)
-    check_refusal(session.ask(Q("select 1"))[0], "default", "queue_timeout")
+    check_refusal(session.ask(Q("select 1 + 0"))[0], "default", "queue_timeout")
     holder.release()
     until(lambda: proxy.running() == 0, what="the permit is back")
     assert session.value("select 7") == "7"
@@ -43,7 +43,7 @@ def test_a_wait_of_no_time_is_none(new_proxy, postgres, connect):
 def test_a_full_queue_and_a_wait_too_long_are_counted_apart(proxy, connect):
     before = proxy.metrics()
     Holder(connect, proxy, "hasty")
-    waiter = queued(proxy, connect, "hasty", "select 1")
+    waiter = queued(proxy, connect, "hasty", "select 1 + 0")
     refused = connect(proxy, application_name="hasty").ask(Q("select 2"))[0]
     check_refusal(refused, "hasty", "queue_full")
     check_refusal(waiter.until("Z")[0], "hasty", "queue_timeout")

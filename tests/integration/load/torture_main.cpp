@@ -41,7 +41,9 @@ public:
     void leave() { player_.leave(Goodbye::terminate); }
 
 private:
-    void on_login() override { player_.play({pipelined({"begin", "select 1"})}, OnError::go_on); }
+    void on_login() override {
+        player_.play({pipelined({"begin", "select 1 + 0"})}, OnError::go_on);
+    }
     void on_played(const Answers& answers) override {
         const bool open = !answers.has_error() && answers.status == 'T';
         answer_ = open                  ? "holds"

@@ -45,7 +45,7 @@ class Holder:
     def __init__(self, connect, proxy, workload=None):
         self.session = connect(proxy, **({"application_name": workload} if workload else {}))
         self.session.query("begin")
-        self.session.query("select 1")
+        self.session.query("select 1 + 0")
 
     def release(self):
         self.session.query("rollback")

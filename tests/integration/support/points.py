@@ -49,7 +49,7 @@ def in_block(session, n):
 
 
 def idle(session, server, n):
-    session.query("select 1")
+    session.query("select 1 + 0")
 
 
 def virtual_block(session, server, n):

@@ -169,7 +169,7 @@ class Postgres:
     def _answers(self):
         assert self._process.poll() is None, self.log.read_text()[-2000:]
         try:
-            return self.value("select 1", database="postgres")
+            return self.value("select 1 + 0", database="postgres")
         except (OSError, ServerError):
             return None
 

@@ -76,7 +76,7 @@ class Proxy:
             "databases": {
                 "*": {
                     "conninfo": f"host=127.0.0.1 port={self.postgres.port}",
-                    "pool_size": 24,
+                    "pool_size": 25,
                     "pool_wait": "5s",
                     "max_connecting": 4,
                 }
@@ -206,7 +206,7 @@ class Proxy:
             assert self.resources()[1] <= self._at_start[1] + RSS_SLACK_KIB
 
     def _backends_max(self):
-        return sum(entry.get("pool_size", 24) for entry in self.budgets["databases"].values())
+        return sum(entry.get("pool_size", 25) for entry in self.budgets["databases"].values())
 
 
 class StandIn:

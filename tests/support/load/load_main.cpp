@@ -17,7 +17,7 @@ using pgb::load::RunOptions;
 
 struct Arguments {
     RunOptions run;
-    std::string sql = "select 1";
+    std::string sql = "select 1 + 0";
     std::string protocol = "simple";
     std::string script_file;
     double think_ms = 0;

@@ -42,16 +42,18 @@ TEST_CASE("in force: numbers stay with their workloads, whatever comes, goes and
     CHECK(config.workload_of(named("b")) == 1);
     config.apply(load(kWithoutA));
     const auto& workloads = config.values().workloads;
-    REQUIRE(workloads.size() == 4);
+    // The fourth is the lane of housekeeping.
+    REQUIRE(workloads.size() == 5);
+    CHECK(config.housekeeping() == 3);
     CHECK(workloads[0].name == "a");
     CHECK(workloads[0].concurrency == 1);
     CHECK_FALSE(config.is_listed(0));
     CHECK(workloads[1].name == "b");
     CHECK(workloads[1].concurrency == 5);
-    CHECK(workloads[3].name == "c");
-    CHECK(config.is_listed(3));
+    CHECK(workloads[4].name == "c");
+    CHECK(config.is_listed(4));
     // The new one stands first in the file.
-    CHECK(config.workload_of(named("ab")) == 3);
+    CHECK(config.workload_of(named("ab")) == 4);
     CHECK(config.workload_of(named("bb")) == 1);
     CHECK(config.workload_of(named("a")) == 2);
 }
@@ -64,12 +66,12 @@ TEST_CASE("in force: a workload that comes back is the same one, with its new va
              "  - {name: a, match: {application_name: a}, concurrency: 9,"
              " pooling: session}\n"
              "  - {name: default, concurrency: 3}\n"));
-    CHECK(config.values().workloads.size() == 4);
+    CHECK(config.values().workloads.size() == 5);
     CHECK(config.workload_of(named("a")) == 0);
     CHECK(config.values().workloads[0].concurrency == 9);
     CHECK(config.values().workloads[0].pooling == config::Pooling::session);
     CHECK_FALSE(config.is_listed(1));
-    CHECK_FALSE(config.is_listed(3));
+    CHECK_FALSE(config.is_listed(4));
 }
 
 TEST_CASE("in force: A, B, A ends where it began, and nothing is different then") {
@@ -80,7 +82,7 @@ TEST_CASE("in force: A, B, A ends where it began, and nothing is different then"
     CHECK(config.apply(load(kFirst)).empty());
     CHECK(config.generation() == 5);
     for (std::size_t i = 0; i < 3; ++i) CHECK(config.is_listed(i));
-    CHECK_FALSE(config.is_listed(3));
+    CHECK_FALSE(config.is_listed(4));
     CHECK(config.workload_of(named("b")) == 1);
 }
 
@@ -95,7 +97,7 @@ TEST_CASE("in force: candidates are of one pooling, and their choice is a number
     const auto of_transactions = config.candidates(named("a"), config::Pooling::transaction);
     const auto of_sessions = config.candidates(named("a"), config::Pooling::session);
     CHECK(config.choose(of_transactions, named("a")) == std::optional<std::size_t>(1));
-    CHECK(config.choose(of_sessions, named("a")) == std::optional<std::size_t>(3));
+    CHECK(config.choose(of_sessions, named("a")) == std::optional<std::size_t>(4));
     CHECK(config.choose(of_sessions, named("x")) == std::nullopt);
     CHECK(config.has_choice());
     config.apply(load("workloads: [{name: default, concurrency: 3}]\n"));

@@ -89,12 +89,15 @@ std::vector<BadFile> value_files() {
         {workload("queue: 5"), "1:52: #044: warning: a queue without a `queue_wait` is never used"},
         {workload("queue_wait: 1s"),
          "1:57: #044: warning: a `queue_wait` without a queue is never used"},
+        {"workloads:\n  - {name: housekeeping, concurrency: 1, match: {user: a}}\n"
+         "  - {name: default, concurrency: 1}\n",
+         "2:12: #032: `housekeeping` is the name of the lane of housekeeping"},
         {workload("max_pinned: 24"),
          "1:57: #036: `workloads.max_pinned`: must leave a backend of each pool unpinned: at most "
          "23 with a pool_size of 24"},
         {workload("match: {user: a}"), "1:52: #030: `default` takes the rest: no `match` here"},
         {"workloads: [{name: default, concurrency: 25}]",
-         "1:42: #041: warning: a concurrency of 25 is more than the 24 backends that this workload "
+         "1:42: #041: warning: a concurrency of 25 is more than the 23 backends that this workload "
          "can use"},
         {"workloads: [{name: last, concurrency: 2}]",
          "1:20: #030: the last workload must be named `default`"},
@@ -133,8 +136,7 @@ std::vector<BadFile> rule_files() {
          "2:49: #046: warning: no entry of `databases` serves this workload"},
         {two + "databases: {\"*\": {pool_size: 24}}\n",
          "4:30: #042: warning: the 2 workloads that use only this pool have 40 permits together "
-         "for "
-         "24 backends"},
+         "for 23 backends, one being set aside for housekeeping"},
         {after_smallest("listen: [{name: a, address: 10.0.0.1}]\n"),
          "2:29: #037: auth method trust serves loopback and Unix sockets only, and `10.0.0.1` may "
          "be reached from other machines"},
@@ -211,7 +213,7 @@ TEST_CASE(
     CHECK(
         joined(complaint_lines(loaded)) ==
         "f: PGB-CFG-042: warning: the 2 workloads that use only this pool have 40 permits together "
-        "for 24 backends\n");
+        "for 23 backends, one being set aside for housekeeping\n");
 }
 
 TEST_CASE("complaints: the longest path that a Unix socket takes is accepted") {

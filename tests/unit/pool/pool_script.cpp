@@ -89,6 +89,7 @@ std::string PoolScript::configure(const Words& words) {
 PoolWorkload PoolScript::read_workload(const Words& words) {
     PoolWorkload read{.concurrency = static_cast<std::uint32_t>(std::stoul(words.at(2)))};
     read.is_open = words.back() != "closed";
+    read.is_housekeeping = words[1] == "housekeeping";
     const std::size_t count = words.size() - (read.is_open ? 0 : 1);
     if (count > 3) read.pinned_max = static_cast<std::uint32_t>(std::stoul(words[3]));
     return read;
@@ -103,6 +104,8 @@ void PoolScript::read_settings(const Words& words) {
         const std::string value = words[i].substr(equals + 1);
         if (key == "wait") {
             settings_.pool_wait = milliseconds(value);
+        } else if (key == "house") {
+            settings_.housekeeping_wait = milliseconds(value);
         } else if (key == "connecting") {
             settings_.connecting_max = static_cast<std::uint32_t>(std::stoul(value));
         } else if (key == "idle") {

@@ -13,8 +13,9 @@ namespace pgb::test {
 
 /// Plays a transcript against a Pool, step by step. Times are milliseconds since the start.
 ///
-///   pool P [wait=] [connecting=] [idle=] [lifetime=]      first line; 0 or absent: off
-///   workload NAME B [PINNED_MAX] [closed]                 before any other step
+///   pool P [wait=] [house=] [connecting=] [idle=] [lifetime=]   first line; 0 or absent: off
+///   workload NAME B [PINNED_MAX] [closed]                 before any other step; one of the name
+///                                                         housekeeping is that, and waits `house`
 ///   resize P [wait=] …   again NAME B [PINNED_MAX] [closed]   a reload: settings, one workload
 ///   at MS                                                 the clock
 ///   join G   leave G   greeting G => known|unknown

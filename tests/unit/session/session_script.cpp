@@ -13,10 +13,10 @@ namespace pgb::test {
 
 namespace {
 
-constexpr std::array<std::string_view, 13> kDecisionWords{
-    "ask_permit",     "ask_backend",  "ask_pin",       "ask_workload",  "leave_queue",
-    "end_lease",      "keep_backend", "unpin",         "close_backend", "drop_backend",
-    "orphan_backend", "cancel",       "close_frontend"};
+constexpr std::array<std::string_view, 14> kDecisionWords{
+    "ask_permit",   "ask_housekeeping", "ask_backend",  "ask_pin",       "ask_workload",
+    "leave_queue",  "end_lease",        "keep_backend", "unpin",         "close_backend",
+    "drop_backend", "orphan_backend",   "cancel",       "close_frontend"};
 
 bool is_text(const std::string& word) { return !word.empty() && word[0] == '"'; }
 std::string text_of(const std::string& word) { return word.substr(1, word.size() - 2); }
@@ -313,7 +313,9 @@ std::string SessionScript::collect() {
     if (!to_frontend.empty()) add("f" + words_of(to_frontend, frontend_word));
     for (const Decision decision : out_.decisions()) {
         std::string word(kDecisionWords[static_cast<std::size_t>(decision)]);
-        const bool asks = decision == Decision::ask_permit || decision == Decision::ask_workload;
+        const bool asks = decision == Decision::ask_permit ||
+                          decision == Decision::ask_housekeeping ||
+                          decision == Decision::ask_workload;
         if (asks && watches_) word += "(" + std::string(out_.subject().text) + ")";
         const Instant due = session_.due(deadline_);
         if (decision == Decision::ask_permit && !due.is_never()) {

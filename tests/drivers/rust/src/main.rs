@@ -102,9 +102,9 @@ async fn error() -> Outcome {
     fails("22012", client.query_one("select 1 / $1::int4", &[&0i32]).await)?;
     let block = client.transaction().await?;
     fails("42P01", block.query_one("select * from nowhere", &[]).await)?;
-    fails("25P02", block.query_one("select 1", &[]).await)?;
+    fails("25P02", block.query_one("select 1 + 0", &[]).await)?;
     block.rollback().await?;
-    same(client.query_one("select 1", &[]).await?.get::<_, i32>(0), 1)
+    same(client.query_one("select 1 + 0", &[]).await?.get::<_, i32>(0), 1)
 }
 
 async fn copy() -> Outcome {
@@ -152,7 +152,7 @@ async fn cancel() -> Outcome {
     }
     token.cancel_query(NoTls).await?;
     fails("57014", timeout(Duration::from_secs(5), sleeping).await?)?;
-    same(client.query_one("select 1", &[]).await?.get::<_, i32>(0), 1)
+    same(client.query_one("select 1 + 0", &[]).await?.get::<_, i32>(0), 1)
 }
 
 async fn notify() -> Outcome {
@@ -176,7 +176,7 @@ async fn held() -> Result<(Client, Client, Statement), Error> {
     let tight = variable("DRIVER_TIGHT");
     let (holder, client) = (connect(&tight).await?, connect(&tight).await?);
     let plan = client.prepare("select $1::int4").await?;
-    holder.batch_execute("begin; select 1").await?;
+    holder.batch_execute("begin; select 1 + 0").await?;
     Ok((holder, client, plan))
 }
 
@@ -189,7 +189,7 @@ async fn refusal_autocommit() -> Outcome {
     let (holder, client, plan) = held().await?;
     for _ in 0..3 {
         fails("40001", client.query_one(&plan, &[&1i32]).await)?;
-        fails("40001", client.simple_query("select 1").await)?;
+        fails("40001", client.simple_query("select 1 + 0").await)?;
     }
     works_on(holder, client, plan).await
 }
