@@ -51,11 +51,14 @@ bool LocalAnswers::reset(std::string_view text, Kept kept, std::string& reply) {
     if (kept != Kept::nothing || books_.block.state() != VirtualBlock::State::none) return false;
     const std::optional<ResetText> read = ResetText::read(text);
     if (!read) return false;
-    SettingsBook left = behind(books_.settings, read->steps());
+    // No pool sends this one alone: who does looks at a sequence next, of which no book tells.
+    const std::span<const Reset> steps = read->steps();
+    if (steps.size() == 1 && steps.front() == Reset::discard_sequences) return false;
+    SettingsBook left = behind(books_.settings, steps);
     const bool changes = left != books_.settings;
     // What is left needs a backend to be told with.
     if (changes && (!left.empty() || unset_ == nullptr)) return false;
-    for (const Reset step : read->steps()) {
+    for (const Reset step : steps) {
         if (step == Reset::unlock_all) append_void_row(reply);
         append_command_complete(reply, tag_of(step));
         if (step == Reset::deallocate_all || step == Reset::discard_all) {

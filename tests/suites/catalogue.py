@@ -271,6 +271,38 @@ class Pgx(Suite):
         return {**verdicts, **{f"{package} is built": False for package in broken}}
 
 
+class LibPqxx(Suite):
+    """libpqxx's older tests and its newer ones: two runners, each with all tests in it."""
+
+    name = "libpqxx"
+    RUNNERS = ("test", "test/unit")
+
+    def prepare(self, folder):
+        source = sources.unpack("libpqxx", folder)
+        built = source / "built-for-suites"
+        if not built.exists():
+            flags = ("--disable-documentation", "--disable-shared", "CXXFLAGS=-O0 -w")
+            sources.build(["./configure", *flags], source)
+            for part, target in (("src", "all"), *((runner, "runner") for runner in self.RUNNERS)):
+                sources.build(["make", "-s", f"-j{JOBS}", "-C", part, target], source)
+            built.touch()
+        return source
+
+    def run(self, source, port, output):
+        place = {"PGHOST": "127.0.0.1", "PGPORT": str(port), "PGUSER": "postgres"}
+        verdicts = {}
+        for part in self.RUNNERS:
+            environment = {**place, "PGDATABASE": "bulkhead"}
+            text = output_of([source / part / "runner"], source / part, environment)
+            (output / f"log-{part.replace('/', '-')}").write_text(text)
+            failed = set(re.findall(r"^FAILED: (\S+)", text, re.MULTILINE))
+            started = re.findall(r"^Running: (\S+)", text, re.MULTILINE)
+            verdicts |= {test: test not in failed for test in started}
+            # One that ends the program is the last, and takes those behind it along.
+            verdicts[f"{part} runs to its end"] = "Ran " in text
+        return verdicts
+
+
 ACTIVE_RECORD_CONFIG = """
 default_connection: postgresql
 connections:
@@ -329,5 +361,14 @@ class ActiveRecord(Suite):
         return {name: mark == "." for name, mark in verdict.findall(text) if mark != "S"}
 
 
-PARTS = (Pipelines(), Isolation(), Regression(), LibPq(), Pgx(), Django(), ActiveRecord())
+PARTS = (
+    Pipelines(),
+    Isolation(),
+    Regression(),
+    LibPqxx(),
+    LibPq(),
+    Pgx(),
+    Django(),
+    ActiveRecord(),
+)
 ALL = {suite.name: suite for suite in PARTS}

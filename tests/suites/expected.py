@@ -5,8 +5,9 @@ NO_LOGIN = "a new session takes a backend that is there, so no login is counted"
 POOLED = "an idle backend of the pool is still connected to the database that is dropped"
 SURVIVES = "the test ends its backend; the client's connection lives on, and is told by an ERROR"
 TEMPORARY = "a backend that has had temporary tables keeps their schema, so looking at it needs none"
-EXPLAINED = "EXPLAIN EXECUTE names a statement of the protocol, which has another name on the backend"
 PING = "the proxy answers a ping, and hears of the backend's end a moment after the client's ping"
+CLOCK = "it cancels after 10 ms; a login that takes longer on a busy machine fails it directly, too"
+OWN_ID = "a session has an id of its own; a notification tells the id of the backend that sent it"
 
 EXPECTED = {
     ("regression", "transaction"): {
@@ -14,21 +15,19 @@ EXPECTED = {
         "stats": NO_LOGIN,
         "temp": TEMPORARY,
     },
+    ("libpqxx", "transaction"): {"test_notification": OWN_ID},
     ("lib-pq", "transaction"): {
         "TestCopyRespLoopConnectionError": SURVIVES,
         "TestListenerReconnect": SURVIVES,
         "TestPing": SURVIVES,
     },
-    ("lib-pq", "session"): {"TestPing": PING},
+    ("lib-pq", "session"): {"TestContextCancelExec": CLOCK, "TestPing": PING},
     ("pgx", "transaction"): {
         "TestFatalRxError": SURVIVES,
         "TestFatalTxError": SURVIVES,
         "TestLRUModePrepare": SHOWS_OURS,
         "TestLRUModeDescribe": SHOWS_OURS,
         "TestLRUStmtInvalidation": SHOWS_OURS,
-    },
-    ("activerecord", "transaction"): {
-        "ActiveRecord::PostgresqlConnectionTest#test_statement_key_is_logged": EXPLAINED,
     },
     ("django", "transaction"): {"the test databases are dropped": POOLED},
 }
