@@ -33,7 +33,7 @@ std::string_view Session::text_of_statement(std::string_view name) const {
 // Where the next message begins a unit of its own while an earlier one is not answered: it may be of
 // another workload, or have a deadline. Inside a block nothing is asked; whether one is open is known
 // as of the last ReadyForQuery.
-bool Session::goes_ahead(const Frame& frame, const Turn& turn, Outbox& out) {
+bool Session::goes_ahead(const Frame& frame, Outbox& out) {
     if (ledger_.unsynced() || ledger_.settled()) return true;
     if (status_ != TransactionStatus::idle && !lease_.end_sent && !is_resident()) return true;
     switch (frame.type) {
@@ -44,7 +44,7 @@ bool Session::goes_ahead(const Frame& frame, const Turn& turn, Outbox& out) {
         case static_cast<char>(FrontendType::function_call): break;
         default: return true;
     }
-    if (waits_for_deadline(frame, turn)) return false;
+    if (waits_for_deadline(frame)) return false;
     if (classed_by_ != ClassedBy::texts) return true;
     if (lease_.next_unit == NextUnit::unknown) {
         out.about(text_of(frame));

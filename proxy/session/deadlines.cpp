@@ -94,13 +94,10 @@ void Session::renew_deadline(Instant since) {
 // A cancel strikes whatever runs when it arrives, and one time is kept for each lease. So a unit with
 // a deadline of its own goes alone: it, and what stands behind it, waits for the answer to what was
 // sent before. Its time counts all the same.
-bool Session::waits_for_deadline(const Frame& frame, const Turn& turn) {
-    if (!lease_.is_due_by_tag) {
-        const StatementText text = text_of(frame);
-        if (!deadline_tag(text.text, text.whole).milliseconds) return false;
-    }
-    if (seen_at_.is_never()) seen_at_ = turn.now;
-    return true;
+bool Session::waits_for_deadline(const Frame& frame) const {
+    if (lease_.is_due_by_tag) return true;
+    const StatementText text = text_of(frame);
+    return deadline_tag(text.text, text.whole).milliseconds.has_value();
 }
 
 // True: it has passed, and something is under way about it.

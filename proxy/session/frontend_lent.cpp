@@ -44,7 +44,7 @@ bool Session::take_lent(const Frame& frame, const Turn& turn, Outbox& out) {
         on_frontend_gone(Leaving::goodbye, turn, out);
         return true;
     }
-    if (must_wait(turn) || !goes_ahead(frame, turn, out)) return false;
+    if (must_wait(turn) || !goes_ahead(frame, out)) return false;
     if (lease_.awaits_first_statement) note_first_statement(frame, turn);
     if (is_resident()) return lent_resident(frame, out);
     if (!refusal_.empty()) return deny_pin(frame, turn, out);

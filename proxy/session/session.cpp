@@ -44,6 +44,7 @@ std::size_t Session::on_frontend(std::string_view input, const Turn& turn, Outbo
                 break;
             }
         } else if (!take_lent(frame, turn, out)) {
+            if (seen_at_.is_never()) seen_at_ = turn.now;
             break;
         }
         // A judgement is of one message: one that waited may have been answered without it.

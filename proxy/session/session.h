@@ -181,7 +181,7 @@ private:
     // classing.cpp: texts that decide about the workload
     [[nodiscard]] StatementText text_of(const Frame& frame) const;
     [[nodiscard]] std::string_view text_of_statement(std::string_view name) const;
-    bool goes_ahead(const Frame& frame, const Turn& turn, Outbox& out);
+    bool goes_ahead(const Frame& frame, Outbox& out);
     void note_comments(std::string_view name, std::string_view text, bool whole);
 
     // late_parses.cpp: a Parse that is answered before a backend is had
@@ -290,7 +290,7 @@ private:
     void note_local_deadline(const Frame& frame, const Turn& turn);
     void note_first_statement(const Frame& frame, const Turn& turn);
     void renew_deadline(Instant since);
-    bool waits_for_deadline(const Frame& frame, const Turn& turn);
+    bool waits_for_deadline(const Frame& frame) const;
     bool check_deadline(const Turn& turn, Outbox& out);
     bool stop_running(const Turn& turn, Outbox& out);
     void roll_back(const Turn& turn, Outbox& out);

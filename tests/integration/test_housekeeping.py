@@ -204,6 +204,7 @@ def test_in_a_block_it_is_work(full, proxy, connect):
 
 
 def test_the_end_of_a_prepared_transaction_is_not_refused(full, proxy, postgres, connect):
+    postgres.empty_tables()
     first = connect(proxy)
     for end, count in (("commit", 1), ("rollback", 1)):
         first.query("begin; insert into t values (7); prepare transaction 'half'")
