@@ -55,6 +55,14 @@ Verdict Gate::judge_after_waiters(Lane& lane, Waiter& newcomer, Instant now,
 Verdict Gate::judge_without_permit(Lane& lane, Waiter& newcomer, Instant now,
                                    std::vector<Settled>& out) {
     now_ = now;
+    const bool is_full = !has_place(lane) && lane.rules.mode == LaneMode::enforce;
+    // Nobody is to be shed first: the usual refusal, which saves no register either.
+    if (is_full && lane.deadlines.first_due() > now) return shed(lane, ShedReason::queue_full);
+    return judge_after_deadlines(lane, newcomer, now, out);
+}
+
+Verdict Gate::judge_after_deadlines(Lane& lane, Waiter& newcomer, Instant now,
+                                    std::vector<Settled>& out) {
     if (lane.rules.mode == LaneMode::shadow) return admit_in_shadow(lane, newcomer.due_, now, out);
     shed_past_deadline(lane, now, out);
     if (!has_place(lane)) return shed(lane, ShedReason::queue_full);

@@ -214,6 +214,8 @@ private:
                                 std::vector<Settled>& out);
     Verdict judge_without_permit(Lane& lane, Waiter& newcomer, Instant now,
                                  std::vector<Settled>& out);
+    [[gnu::noinline]] static Verdict judge_after_deadlines(Lane& lane, Waiter& newcomer,
+                                                           Instant now, std::vector<Settled>& out);
     static Verdict shed_overdue(Lane& lane, Instant now);
     static Verdict queue_or_shed(Lane& lane, Waiter& newcomer, Instant now);
     static Verdict admit_in_shadow(Lane& lane, Instant due, Instant now, std::vector<Settled>& out);
