@@ -4,13 +4,12 @@
 #include <cstring>
 #include <string>
 
+#include "protocol/ascii.h"
 #include "protocol/query_tags.h"
 
 namespace pgb {
 
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // `-12`, `150`, `149.99`; nothing: no number.
 std::optional<std::int64_t> read_milliseconds(std::string_view value) {
@@ -49,7 +48,6 @@ bool has_dashes(std::string_view text) {
 
 bool may_have_tags(std::string_view text) {
     // A blank in front of a comment, or behind it.
-    const auto is_blank = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
     if (text.empty()) return false;
     if (text.front() == '/' || is_blank(text.front())) return true;
     if (text.back() == ';') text.remove_suffix(1);

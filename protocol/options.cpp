@@ -1,19 +1,17 @@
 #include <algorithm>
 
+#include "protocol/ascii.h"
 #include "protocol/startup.h"
 
 namespace pgb {
 
 namespace {
 
-// C's isspace() in the locale "C", which is the server's when it reads this.
-bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
 // One word, as pg_split_opts() cuts it: up to a blank that no backslash stands before.
 std::string take_word(std::string_view& rest) {
     std::string word;
     bool escaped = false;
-    while (!rest.empty() && (escaped || !is_space(rest.front()))) {
+    while (!rest.empty() && (escaped || !is_blank(rest.front()))) {
         const char c = rest.front();
         rest.remove_prefix(1);
         if (!escaped && c == '\\') {
@@ -29,7 +27,7 @@ std::string take_word(std::string_view& rest) {
 std::vector<std::string> split_words(std::string_view rest) {
     std::vector<std::string> words;
     while (true) {
-        while (!rest.empty() && is_space(rest.front())) rest.remove_prefix(1);
+        while (!rest.empty() && is_blank(rest.front())) rest.remove_prefix(1);
         if (rest.empty()) return words;
         words.push_back(take_word(rest));
     }

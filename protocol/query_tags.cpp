@@ -1,14 +1,12 @@
 #include "protocol/query_tags.h"
 
+#include "protocol/ascii.h"
+
 namespace pgb {
 
 namespace {
 
 constexpr std::size_t kNone = std::string_view::npos;
-
-bool is_blank(char c) {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
-}
 
 std::string_view trim_front(std::string_view text) {
     while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "protocol/ascii.h"
 #include "protocol/sql_scanner.h"
 
 namespace pgb {
@@ -12,8 +13,6 @@ namespace {
 constexpr std::string_view kCut = "...";
 constexpr std::array<std::string_view, 8> kShownVerbs = {"select", "insert", "update", "delete",
                                                          "merge",  "with",   "values", "table"};
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::string upper(std::string_view word) {
     std::string result(word);

@@ -22,12 +22,13 @@ void WaitingRoom::set_workloads(std::uint32_t pool_size,
 
 void WaitingRoom::share_out(std::uint32_t pool_size) {
     std::uint64_t sum = 0;
-    has_housekeeping_ = false;
-    for (const Books& books : books_) {
-        has_housekeeping_ = has_housekeeping_ || books.limits.is_housekeeping;
-        sum += books.limits.is_open && !books.limits.is_housekeeping ? books.limits.concurrency : 0;
+    housekeeping_.reset();
+    for (std::size_t i = 0; i < books_.size(); ++i) {
+        const PoolWorkload& limits = books_[i].limits;
+        if (limits.is_housekeeping) housekeeping_ = static_cast<WorkloadIndex>(i);
+        sum += limits.is_open && !limits.is_housekeeping ? limits.concurrency : 0;
     }
-    if (has_housekeeping_ && pool_size > 1) --pool_size;
+    if (housekeeping_ && pool_size > 1) --pool_size;
     for (Books& books : books_) {
         std::uint64_t share = std::numeric_limits<std::uint32_t>::max();
         if (sum > pool_size && !books.limits.is_housekeeping) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "proxy/base/instant.h"
@@ -13,8 +14,8 @@ namespace pgb {
 
 /// The transactions that wait for a backend, and the order in which they are served.
 ///
-/// Order of service: housekeeping; workloads below their share, then the others; among these the smallest lent/B;
-/// then the oldest. All in whole numbers: a rounding error would let equals overtake each other.
+/// Order of service: housekeeping; workloads below their share, then the others; among these the
+/// smallest lent/B; then the oldest. All in whole numbers: a rounding error would let equals overtake each other.
 class WaitingRoom {
 public:
     WaitingRoom(std::uint32_t pool_size, const std::vector<PoolWorkload>& workloads);
@@ -37,11 +38,13 @@ public:
         return housekeeping ? urgent_ : arrivals_;
     }
     [[nodiscard]] bool is_housekeeping(WorkloadIndex workload) const {
-        return at(workload).limits.is_housekeeping;
+        return housekeeping_ == workload;
     }
-    /// Whether any workload is.
-    [[nodiscard]] bool has_housekeeping() const { return has_housekeeping_; }
-    [[nodiscard]] std::uint32_t lent_to_housekeeping() const { return lent_to_housekeeping_; }
+    /// Whether any workload is; there is at most one.
+    [[nodiscard]] bool has_housekeeping() const { return housekeeping_.has_value(); }
+    [[nodiscard]] std::uint32_t lent_to_housekeeping() const {
+        return housekeeping_ ? at(*housekeeping_).counts.lent : 0;
+    }
     [[nodiscard]] static Group& group_of(const PoolWaiter& waiter) { return *waiter.flow_->group; }
 
     /// The flow that goes first among those that `may_be_served(const Flow&)` allows; null if none.
@@ -67,16 +70,8 @@ public:
         return books.counts.lent < books.share;
     }
 
-    void on_lent(WorkloadIndex workload) {
-        Books& books = at(workload);
-        ++books.counts.lent;
-        lent_to_housekeeping_ += books.limits.is_housekeeping;
-    }
-    void on_returned(WorkloadIndex workload) {
-        Books& books = at(workload);
-        --books.counts.lent;
-        lent_to_housekeeping_ -= books.limits.is_housekeeping;
-    }
+    void on_lent(WorkloadIndex workload) { ++at(workload).counts.lent; }
+    void on_returned(WorkloadIndex workload) { --at(workload).counts.lent; }
     void on_pin(WorkloadIndex workload) { ++at(workload).counts.pins; }
     void on_unpin(WorkloadIndex workload) {
         PGB_CHECK(at(workload).counts.pins > 0);
@@ -109,8 +104,7 @@ private:
     IntrusiveList<Flow, BusyFlow> busy_;
     IntrusiveList<PoolWaiter, ByArrival> arrivals_;  // also the order in which waits end
     IntrusiveList<PoolWaiter, ByArrival> urgent_;    // the same, of housekeeping
-    std::uint32_t lent_to_housekeeping_ = 0;
-    bool has_housekeeping_ = false;
+    std::optional<WorkloadIndex> housekeeping_;
     std::uint64_t arrival_count_ = 0;
 };
 

@@ -168,12 +168,7 @@ bool Session::check_statement_time(const Turn& turn, Outbox& out) {
     if (rules_.statement == Duration::zero() || lease_.unit == HouseUnit::none) return false;
     if (!lease_.worked || lease_.commit_sent || ledger_.settled()) return false;
     if (turn.now - lease_.transaction_since < rules_.statement) return false;
-    lease_.cancel.begin(turn.now);
-    if (lease_.cancel.has_lasted(rules_.cancel_timeout, turn.now)) {
-        lose_backend(Decision::orphan_backend, turn, out);
-    } else if (lease_.cancel.strike(turn.now)) {
-        out.decide(Decision::cancel_backend);
-    }
+    cancel_or_lose(turn, out);
     return true;
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "protocol/ascii.h"
+#include "protocol/sql_name.h"
 #include "protocol/sql_scanner.h"
 #include "protocol/transaction_statement.h"
 #include "proxy/session/reset_text.h"
@@ -74,10 +76,6 @@ constexpr auto kShortTexts = std::to_array<ShortText>({
      "'array_in(cstring,oid,integer)'::regprocedure or t.typelem != 0"},
 });
 
-constexpr bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
-constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
-
 std::string_view without_ends(std::string_view text) {
     while (!text.empty() && (is_blank(text.back()) || text.back() == ';')) text.remove_suffix(1);
     while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
@@ -91,7 +89,7 @@ public:
     /// NUL: the end.
     char next() {
         if (at_ == text_.size()) return '\0';
-        if (!is_blank(text_[at_])) return lower(text_[at_++]);
+        if (!is_blank(text_[at_])) return lower_case(text_[at_++]);
         while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
         return ' ';
     }
@@ -125,10 +123,10 @@ public:
     [[nodiscard]] Housekeeping find_select(std::string_view text) const {
         std::size_t at = kSelect.size();
         while (at < text.size() && is_blank(text[at])) ++at;
-        if (at == text.size() || selects_[slot_of(lower(text[at]))].empty()) {
+        if (at == text.size() || selects_[slot_of(lower_case(text[at]))].empty()) {
             return Housekeeping::no;
         }
-        return find(selects_[slot_of(lower(text[at]))], text);
+        return find(selects_[slot_of(lower_case(text[at]))], text);
     }
     [[nodiscard]] Housekeeping find_other(std::string_view text) const {
         return find(others_, text);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "protocol/sql_name.h"
 #include "protocol/sql_scanner.h"
 #include "proxy/session/housekeeping_texts.h"
 
@@ -36,12 +37,9 @@ constexpr auto kKnown = std::to_array<Known>({
 });
 
 bool is_written(const SqlToken& token, std::string_view word) {
-    if (word.empty() || token.text.size() != word.size()) return false;
+    if (word.empty()) return false;
     if (token.kind == SqlTokenKind::other) return token.text == word;
-    if (token.kind != SqlTokenKind::word) return false;
-    return std::equal(word.begin(), word.end(), token.text.begin(), [](char lower, char written) {
-        return written == lower || (written >= 'A' && written <= 'Z' && (written | 0x20) == lower);
-    });
+    return token.kind == SqlTokenKind::word && is_in_any_case(token.text, word);
 }
 
 std::optional<Reset> find(std::span<const SqlToken> tokens) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "protocol/ascii.h"
 #include "protocol/cursor.h"
 #include "protocol/sql_scanner.h"
 
@@ -18,8 +19,6 @@ bool are_declared(std::string_view types) {
     }
     return true;
 }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // The number behind the sign of `$7`, which stands at the beginning of `rest`.
 std::size_t parameter_number(std::string_view rest) {

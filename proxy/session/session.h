@@ -280,6 +280,7 @@ private:
     // timeouts.cpp
     void check_holder(const Turn& turn, bool frontend_blocked, Outbox& out);
     bool check_transaction_time(const Turn& turn, bool frontend_blocked, Outbox& out);
+    void cancel_or_lose(const Turn& turn, Outbox& out);
     [[nodiscard]] bool was_overlong(std::string_view code) const;
     void evict_overlong(const Turn& turn, bool frontend_blocked, Outbox& out);
     void evict(std::string_view code, std::string_view message, const Turn& turn,

@@ -63,16 +63,20 @@ bool Session::check_transaction_time(const Turn& turn, bool frontend_blocked, Ou
         return true;
     }
     // What runs commits by itself: only the answer to a cancel tells whether it did.
+    cancel_or_lose(turn, out);
+    return true;
+}
+
+void Session::cancel_or_lose(const Turn& turn, Outbox& out) {
     lease_.cancel.begin(turn.now);
     if (lease_.cancel.has_lasted(rules_.cancel_timeout, turn.now)) {
         lose_backend(Decision::orphan_backend, turn, out);
     } else if (lease_.cancel.strike(turn.now)) {
         out.decide(Decision::cancel_backend);
     }
-    return true;
 }
 
-// The cancel above has struck: the transaction is rolled back, and its frontend is told why. One with
+// Such a cancel has struck: the transaction is rolled back, and its frontend is told why. One with
 // more work behind it gets PostgreSQL's error and goes on, as that work was not overlong.
 bool Session::was_overlong(std::string_view code) const {
     return state_ == SessionState::active && lease_.unit == HouseUnit::none &&

@@ -74,6 +74,19 @@ def new_proxy():
 
 
 @pytest.fixture
+def unstarted(postgres):
+    """`unstarted(changes)` writes the file of a proxy that the test starts, or does not."""
+    made = []
+
+    def make(changes=None):
+        made.append(proxy_module.Proxy(postgres, changes, start=False))
+        return made[-1]
+
+    yield make
+    _end(made)
+
+
+@pytest.fixture
 def connect():
     """`connect(where, user=..., ...)`: a logged-in session, closed after the test."""
     opened = []

@@ -12,7 +12,7 @@ import pytest
 
 from support.lanes import WORKLOADS, Holder, queued
 from support.messages import Q, query_batch
-from support.proxy import Proxy, run
+from support.proxy import run
 from support.waiting import until
 from support.wire import Closed, ServerError
 
@@ -25,20 +25,6 @@ def proxy(module_proxy, postgres):
 
 
 # ---- mistakes at the start
-
-
-@pytest.fixture
-def unstarted(postgres):
-    """`unstarted(changes)` writes a file and starts nothing."""
-    made = []
-
-    def make(changes=None):
-        made.append(Proxy(postgres, changes, start=False))
-        return made[-1]
-
-    yield make
-    for proxy in made:
-        proxy.remove()
 
 
 COMPLAINT = re.compile(r"^(.+):(\d+):(\d+): PGB-CFG-\d{3}: \S.*$")

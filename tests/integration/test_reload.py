@@ -9,7 +9,6 @@ import pytest
 
 from support.lanes import Holder, check_refusal
 from support.messages import Q, startup
-from support.proxy import Proxy
 from support.reloads import attempts, changed, events, figure, hang_up, put, reload, workload
 from support.waiting import until
 from support.wire import Session
@@ -23,20 +22,6 @@ LANES = [
     {"name": "reports", "match": {"application_name": "reports"}, "concurrency": 1},
     {"name": "default", "concurrency": 8, "queue": 50, "queue_wait": "10s"},
 ]
-
-
-@pytest.fixture
-def unstarted(postgres):
-    made = []
-
-    def make(changes=None):
-        made.append(Proxy(postgres, changes, start=False))
-        return made[-1]
-
-    yield make
-    for proxy in made:
-        proxy.stop()
-        proxy.remove()
 
 
 def limit(proxy, name="default"):
