@@ -7,7 +7,6 @@
 #include "protocol/base64.h"
 #include "protocol/cursor.h"
 #include "protocol/sqlstate.h"
-#include "proxy/base/wipe.h"
 #include "proxy/session/login.h"
 
 namespace pgb {
@@ -32,8 +31,6 @@ Authentication::Authentication(AuthenticationKind kind, std::string user, std::s
       end_point_(std::move(end_point)),
       nonce_(encode_base64(nonce)),
       awaited_(kind == AuthenticationKind::scram ? Awaited::sasl_initial : Awaited::password) {}
-
-Authentication::~Authentication() { wipe(password_); }
 
 void Authentication::begin(std::string& reply) const {
     if (awaited_ == Awaited::password) {
@@ -94,7 +91,7 @@ AuthenticationStep Authentication::on_password(std::string_view body, std::strin
     if (body.size() == 1) {
         return fail(reply, {sqlstate::kInvalidPassword, "empty password returned by client", ""});
     }
-    password_ = body.substr(0, body.size() - 1);
+    password_ = Secret(body.substr(0, body.size() - 1));
     return AuthenticationStep::prove;
 }
 

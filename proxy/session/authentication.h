@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "protocol/scram.h"
+#include "proxy/base/secret.h"
 
 namespace pgb {
 
@@ -39,9 +40,6 @@ public:
     /// `end_point`: of the TLS connection, see ScramBinding. `nonce`: 18 random bytes.
     Authentication(AuthenticationKind kind, std::string user, std::string end_point,
                    std::string_view nonce);
-    ~Authentication();
-    Authentication(const Authentication&) = delete;
-    Authentication& operator=(const Authentication&) = delete;
 
     void begin(std::string& reply) const;
     /// Takes one message from the front of `input` at most; `consumed` is how many bytes it had.
@@ -49,8 +47,8 @@ public:
     AuthenticationStep on_bytes(std::string_view input, std::size_t& consumed, std::string& reply);
     AuthenticationStep on_verifier(const ScramVerifier& verifier, bool is_doomed,
                                    std::string& reply);
-    /// Valid while this lives, and wiped with it.
-    [[nodiscard]] const std::string& password() const { return password_; }
+    /// After `prove`; wiped with this.
+    [[nodiscard]] const Secret& password() const { return password_; }
 
 private:
     AuthenticationStep on_message(std::string_view body, std::string& reply);
@@ -67,7 +65,7 @@ private:
     std::string user_;
     std::string end_point_;
     std::string nonce_;
-    std::string password_;
+    Secret password_;
     std::optional<ScramExchange> exchange_;
     ScramVerifier verifier_;
     Awaited awaited_;

@@ -43,7 +43,7 @@ Outcome outcome(AuthenticationKind kind, std::string_view bytes, std::size_t pie
         } while (result.step == AuthenticationStep::need_more && consumed > 0);
     }
     require(result.step != AuthenticationStep::accepted);
-    result.password = machine.password();
+    result.password = machine.password().text();
     return result;
 }
 

@@ -205,7 +205,7 @@ TEST_CASE("authentication: a password of any length that PostgreSQL takes is to 
               AuthenticationStep::need_more);
         CHECK(exchange.read(std::string_view(bytes).substr(bytes.size() - 2)) ==
               AuthenticationStep::prove);
-        CHECK(exchange.machine.password() == password);
+        CHECK(exchange.machine.password().text() == password);
         CHECK(exchange.input == "Q");
     }
 }
