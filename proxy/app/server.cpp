@@ -43,6 +43,12 @@ Server::Server(Loop& loop, Log& log, const config::Config& config)
                    .memory_max = config.limits.max_statement_memory}),
       cancel_sender_(loop),
       idle_watch_(config.limits.client_idle_timeout),
+      tls_doors_(loop, log,
+                 [this](std::uint64_t id, std::unique_ptr<TlsStream> stream, HandshakeStep step) {
+                     if (FrontendConnection* frontend = find_frontend(id); frontend != nullptr) {
+                         frontend->on_handshake(std::move(stream), step);
+                     }
+                 }),
       read_buffer_(kReadBufferSize),
       timer_(loop, [] {}),
       started_at_(loop.now()),
@@ -126,8 +132,10 @@ Result<bool> Server::start() {
 }
 
 Result<bool> Server::open_door(const config::Listener& listener) {
+    Result<const DoorTls*> tls = tls_doors_.open(listener);
+    if (!tls) return std::move(tls.error());
     door_facts_.push_back(std::make_unique<DoorFacts>(
-        DoorFacts{listener.name, listener.unix_socket_dir.has_value()}));
+        DoorFacts{listener.name, listener.unix_socket_dir.has_value(), tls.value()}));
     const DoorFacts& facts = *door_facts_.back();
     ListenerCallbacks callbacks{
         .on_accept = [this,
@@ -250,6 +258,7 @@ std::uint64_t Server::new_connect(LockSampler& sampler) {
 
 void Server::end_turn() {
     if (stopped_) return;
+    take_up_reads();
     work_ready();
     if (deadlines_.next_deadline() <= loop_.now()) look_at_deadlines();
     dispatch_until_quiet();
@@ -264,6 +273,17 @@ void Server::end_turn() {
     }
     delete_dead();
     arm_timer();
+}
+
+void Server::take_up_reads() {
+    if (read_later_.empty()) return;
+    std::vector<std::uint64_t> marked;
+    marked.swap(read_later_);
+    for (const std::uint64_t id : marked) {
+        if (FrontendConnection* frontend = find_frontend(id); frontend != nullptr) {
+            frontend->read_pending();
+        }
+    }
 }
 
 void Server::work_ready() {
