@@ -39,8 +39,8 @@ inline constexpr std::string_view kUnusedQueue = "PGB-CFG-044";
 inline constexpr std::string_view kUnreachable = "PGB-CFG-045";
 inline constexpr std::string_view kNoDatabase = "PGB-CFG-046";
 inline constexpr std::string_view kOpenAdmin = "PGB-CFG-047";
-inline constexpr std::string_view kTlsFiles = "PGB-CFG-060";
-inline constexpr std::string_view kTlsUnused = "PGB-CFG-061";
+inline constexpr std::string_view kTlsFiles = "PGB-CFG-070";
+inline constexpr std::string_view kTlsUnused = "PGB-CFG-071";
 
 struct Entry {
     std::string_view code;
