@@ -295,15 +295,15 @@ void FrontendConnection::on_tick() {
 void FrontendConnection::look_for_silence() {
     const Duration limit = server_.config().limits.tcp_user_timeout;
     if (backend_ != nullptr) backend_->look_for_silence(limit);
-    if (is_dead() || broken_ || !socket_.is_open()) return;
-    if (silence_.is_over(tcp_progress(socket_.fd()), server_.now(), limit)) broken();
+    if (is_dead() || broken_ || !link_.is_open()) return;
+    if (silence_.is_over(tcp_progress(link_.fd()), server_.now(), limit)) broken();
 }
 
 // Its last words are not kept for ever for a client that does not read.
 void FrontendConnection::close_when_flushed() {
     close_when_flushed_ = true;
-    if (!socket_.is_open() || output_.empty()) return;
-    set_tcp_user_timeout(socket_.fd(), server_.config().limits.tcp_user_timeout);
+    if (!link_.is_open() || output_.empty()) return;
+    set_tcp_user_timeout(link_.fd(), server_.config().limits.tcp_user_timeout);
 }
 
 void FrontendConnection::watch_idleness() {

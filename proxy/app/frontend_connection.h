@@ -17,6 +17,7 @@
 #include "proxy/base/instant.h"
 #include "proxy/base/intrusive_list.h"
 #include "proxy/gate/gate.h"
+#include "proxy/io/client_link.h"
 #include "proxy/io/socket.h"
 #include "proxy/io/tcp_silence.h"
 #include "proxy/pool/pool_types.h"
@@ -29,6 +30,7 @@ class BackendConnection;
 class Database;
 class Server;
 
+struct DoorTls;
 struct ReadyFrontends;
 struct HoldingFrontends;
 struct LoggingInFrontends;
@@ -39,6 +41,7 @@ struct DoorFacts {
     std::string name;  ///< the listener's name in the file
     bool is_unix = false;
     DoorRules rules;
+    const DoorTls* tls = nullptr;  ///< null: none is offered
 };
 
 /// How far a frontend has come.
@@ -126,6 +129,11 @@ public:
     void close_soon();
     void login_timed_out();
 
+    // frontend_tls.cpp
+    void on_handshake(std::unique_ptr<TlsStream> stream, HandshakeStep step);
+    /// The turn has come to read what lies in the TLS layer.
+    void read_pending();
+
     [[nodiscard]] Session& session() { return session_; }
     [[nodiscard]] BackendConnection* backend() const { return backend_; }
     [[nodiscard]] FrontendPhase phase() const { return phase_; }
@@ -186,6 +194,14 @@ private:
     void wipe_taken(std::string_view taken);
     /// Nothing that still comes is looked at.
     [[nodiscard]] bool is_ending() const { return is_dead() || close_when_flushed_; }
+    // frontend_tls.cpp
+    void start_tls(std::string_view received);
+    void go_on_with_handshake();
+    void handshake_is_over();
+    /// What lies in the TLS layer is read in the next turn, as if it came then.
+    void read_pending_later();
+    [[nodiscard]] bool is_let_in() const;
+    void refuse_plain();
 
     // residence.cpp: `pooling: session`
     void become_resident(BackendConnection& backend);
@@ -226,7 +242,7 @@ private:
     }
 
     Server& server_;
-    Socket socket_;
+    ClientLink link_;
     Session session_;
     TcpSilence silence_;
     std::unique_ptr<Login> login_;

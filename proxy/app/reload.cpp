@@ -27,6 +27,7 @@ LaneBudget lane_budget(const config::Workload& workload) {
 std::vector<config::Change> Server::reload(const config::Config& wanted) {
     std::vector<config::Change> changes = config_.apply(wanted);
     set_lanes();
+    tls_doors_.reload();
     for (const auto& database : databases_) database->on_reload();
     if (idle_watch_.timeout() != config().limits.client_idle_timeout) {
         idle_watch_ = IdleWatch(config().limits.client_idle_timeout);

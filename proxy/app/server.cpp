@@ -54,6 +54,12 @@ Server::Server(Loop& loop, Log& log, const config::Config& config)
                            FrontendConnection* frontend = find_frontend(login);
                            if (frontend != nullptr) frontend->on_peer_name(name);
                        }}),
+      tls_doors_(loop, log,
+                 [this](std::uint64_t id, std::unique_ptr<TlsStream> stream, HandshakeStep step) {
+                     if (FrontendConnection* frontend = find_frontend(id); frontend != nullptr) {
+                         frontend->on_handshake(std::move(stream), step);
+                     }
+                 }),
       read_buffer_(kReadBufferSize),
       timer_(loop, [] {}),
       started_at_(loop.now()),
@@ -119,8 +125,10 @@ Result<bool> Server::start() {
 Result<bool> Server::open_door(const config::Listener& listener) {
     Result<DoorRules> rules = doorkeeper_.open(listener.auth);
     if (!rules) return std::move(rules.error());
-    door_facts_.push_back(std::make_unique<DoorFacts>(
-        DoorFacts{listener.name, listener.unix_socket_dir.has_value(), rules.value()}));
+    Result<const DoorTls*> tls = tls_doors_.open(listener);
+    if (!tls) return std::move(tls.error());
+    door_facts_.push_back(std::make_unique<DoorFacts>(DoorFacts{
+        listener.name, listener.unix_socket_dir.has_value(), rules.value(), tls.value()}));
     const DoorFacts& facts = *door_facts_.back();
     ListenerCallbacks callbacks{
         .on_accept = [this,
@@ -231,6 +239,7 @@ FrontendConnection* Server::find_frontend(std::uint64_t id) {
 
 void Server::end_turn() {
     if (stopped_) return;
+    take_up_reads();
     work_ready();
     if (deadlines_.next_deadline() <= loop_.now()) look_at_deadlines();
     dispatch_until_quiet();
@@ -245,6 +254,17 @@ void Server::end_turn() {
     }
     delete_dead();
     arm_timer();
+}
+
+void Server::take_up_reads() {
+    if (read_later_.empty()) return;
+    std::vector<std::uint64_t> marked;
+    marked.swap(read_later_);
+    for (const std::uint64_t id : marked) {
+        if (FrontendConnection* frontend = find_frontend(id); frontend != nullptr) {
+            frontend->read_pending();
+        }
+    }
 }
 
 void Server::work_ready() {

@@ -23,6 +23,7 @@
 #include "proxy/app/idle_watch.h"
 #include "proxy/app/shadow_report.h"
 #include "proxy/app/spare_buffers.h"
+#include "proxy/app/tls_doors.h"
 #include "proxy/base/instant.h"
 #include "proxy/base/intrusive_list.h"
 #include "proxy/base/log.h"
@@ -89,6 +90,7 @@ public:
     [[nodiscard]] Doorkeeper& doorkeeper() { return doorkeeper_; }
     [[nodiscard]] CancelSender& cancel_sender() { return cancel_sender_; }
     [[nodiscard]] CancelKeys& cancel_keys() { return cancel_keys_; }
+    [[nodiscard]] TlsDoors& tls_doors() { return tls_doors_; }
     [[nodiscard]] IdleWatch& idle_watch() { return idle_watch_; }
     [[nodiscard]] DeadlineWatch& deadlines() { return deadlines_; }
     [[nodiscard]] Totals& totals() { return totals_; }
@@ -102,6 +104,11 @@ public:
 
     void mark_ready(FrontendConnection& frontend);
     void mark_ready(BackendConnection& backend);
+    /// It gets a read_pending() in the next turn: who sends much has a turn like everybody else.
+    void read_later(FrontendConnection& frontend) {
+        read_later_.push_back(frontend.id());
+        loop_.again();
+    }
     /// The frontend holds a permit or a backend, or waits for its work to end: it gets ticks.
     void note_holding(FrontendConnection& frontend);
     void note_not_holding(FrontendConnection& frontend);
@@ -150,6 +157,7 @@ private:
     Result<bool> open_http(const config::Address& address, bool shows_holders);
     void end_turn();
     void work_ready();
+    void take_up_reads();
     void dispatch_until_quiet();
     bool dispatch();
     void sweep();
@@ -189,6 +197,7 @@ private:
     std::vector<std::unique_ptr<Database>> databases_;
     std::unordered_map<std::uint64_t, std::unique_ptr<FrontendConnection>> frontends_;
     std::unordered_map<std::uint64_t, PendingConnect> connects_;
+    TlsDoors tls_doors_;
     std::vector<std::unique_ptr<DoorFacts>> door_facts_;
     std::vector<std::unique_ptr<Listener>> doors_;
     std::unique_ptr<BackendConnector> connector_;
@@ -203,6 +212,7 @@ private:
     IntrusiveList<FrontendConnection, HoldingFrontends> holding_;
     IntrusiveList<FrontendConnection, LoggingInFrontends> logging_in_;  // oldest first
     std::vector<std::uint64_t> dead_frontends_;
+    std::vector<std::uint64_t> read_later_;
     std::vector<Settled> settled_;
     std::vector<Settled> settling_;
     Pool::Actions pool_actions_;  // empty between calls; kept for its capacity

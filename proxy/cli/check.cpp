@@ -1,9 +1,27 @@
 #include "proxy/cli/check.h"
 
 #include "config/print.h"
+#include "proxy/app/tls_doors.h"
 #include "proxy/cli/load_config.h"
 
 namespace pgb {
+
+namespace {
+
+/// A file of budgets whose certificates do not serve would not start.
+bool certificates_serve(const config::Config& config, std::ostream& err) {
+    bool all = true;
+    for (const config::Listener& listener : config.listen) {
+        if (listener.tls.mode == config::TlsMode::disable) continue;
+        const auto loaded = TlsContext::load(tls_files(listener.tls));
+        if (loaded) continue;
+        all = false;
+        err << "listener \"" << listener.name << "\": " << loaded.error().message << '\n';
+    }
+    return all;
+}
+
+}  // namespace
 
 int check(const config::Options& options, const config::EnvLookup& env, std::ostream& out,
           std::ostream& err) {
@@ -13,6 +31,7 @@ int check(const config::Options& options, const config::EnvLookup& env, std::ost
     }
     const std::optional<config::Config> loaded = load_config(options, env, err);
     if (!loaded) return config::kExitBadUsage;
+    if (!certificates_serve(*loaded, err)) return config::kExitBadUsage;
     out << config::print(*loaded, config::Secrets::masked);
     return config::kExitOk;
 }

@@ -51,13 +51,17 @@ def merged(base, changes):
 
 
 class Proxy:
-    """One process. `changes` is laid over a small file with one workload that nobody fills."""
+    """One process. `changes` is laid over a small file with one workload that nobody fills; `tls` is
+    that of its TCP door."""
 
-    def __init__(self, postgres, changes=None, start=True):
+    def __init__(self, postgres, changes=None, start=True, tls=None):
         self.postgres = postgres
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="pgbulkhead-", dir="/tmp"))
         self.port, self.admin_port = free_port(), free_port()
-        self.budgets = merged(self._base(), changes or {})
+        base = self._base()
+        if tls:
+            base["listen"][0]["tls"] = tls
+        self.budgets = merged(base, changes or {})
         self.file = self.directory / "budgets.yaml"
         # JSON is YAML.
         self.file.write_text(json.dumps(self.budgets, indent=2))
