@@ -43,7 +43,7 @@ Server::Server(Loop& loop, Log& log, const config::Config& config)
                    .memory_max = config.limits.max_statement_memory}),
       cancel_sender_(loop),
       idle_watch_(config.limits.client_idle_timeout),
-      doorkeeper_(loop, log,
+      doorkeeper_(loop, log, config_.values(),
                   {.on_ready =
                        [this](std::uint64_t login) {
                            FrontendConnection* frontend = find_frontend(login);
