@@ -132,8 +132,10 @@ constexpr Key kTopKeys[] = {
      Form::plain,
      {},
      kOptional,
-     Built::no,
-     "The file with the bearer token that changes over HTTP need."},
+     Built::yes,
+     "The file with the bearer token, 16 bytes at least, that changes over HTTP need; read anew "
+     "for "
+     "each."},
     {"admin.console_database",
      slot_of<Config, &Config::admin, &Admin::console_database>,
      Form::plain,
