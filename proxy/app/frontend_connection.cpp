@@ -18,7 +18,7 @@ FrontendConnection::FrontendConnection(Server& server, std::uint64_t id, int fd,
                                        const DoorFacts& door, std::string peer)
     : server_(server),
       link_(server.loop(), fd, *this),
-      session_(server.tables(), server.statements()),
+      session_(server.awake_sessions()),
       login_(std::make_unique<Login>(door.tls != nullptr)),
       door_(door),
       peer_(std::move(peer)),
@@ -137,8 +137,8 @@ void FrontendConnection::drop_taken_input() {
 std::size_t FrontendConnection::feed_session(std::string_view view) {
     std::size_t used = 0;
     Outbox& out = server_.outbox();
-    while (used < view.size() && session_.takes_input() && !is_dead()) {
-        const std::size_t taken = session_.on_frontend(view.substr(used), turn(), out);
+    while (used < view.size() && session_->takes_input() && !is_dead()) {
+        const std::size_t taken = session_->on_frontend(view.substr(used), turn(), out);
         used += taken;
         const bool decided = !out.decisions().empty();
         if (taken == 0 && !decided) break;
@@ -157,9 +157,9 @@ void FrontendConnection::deliver_eof() {
     if (state == SessionState::winding_up || state == SessionState::closed) return;
     // With a permit it was admitted, and what it has sent runs when its backend comes.
     const bool waits = state == SessionState::queued;
-    if (!input_.empty() && !session_.takes_input() && !waits) return;
+    if (!input_.empty() && !session_->takes_input() && !waits) return;
     drop_input();
-    session_.on_frontend_gone(Leaving::goodbye, turn(), server_.outbox());
+    session_->on_frontend_gone(Leaving::goodbye, turn(), server_.outbox());
     carry_out();
 }
 
@@ -228,7 +228,7 @@ void FrontendConnection::deliver_reset() {
     if (said_goodbye()) eof_ = true;
     if (eof_ || session_.state() == SessionState::winding_up) return;
     drop_input();
-    session_.on_frontend_gone(Leaving::reset, turn(), server_.outbox());
+    session_->on_frontend_gone(Leaving::reset, turn(), server_.outbox());
 }
 
 void FrontendConnection::send_to_frontend() {

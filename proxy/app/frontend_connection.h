@@ -14,6 +14,7 @@
 #include "proxy/app/doorkeeper.h"
 #include "proxy/app/output_buffer.h"
 #include "proxy/app/spare_buffers.h"
+#include "proxy/app/workload_choice.h"
 #include "proxy/base/instant.h"
 #include "proxy/base/intrusive_list.h"
 #include "proxy/gate/gate.h"
@@ -23,6 +24,7 @@
 #include "proxy/pool/pool_types.h"
 #include "proxy/session/login.h"
 #include "proxy/session/session.h"
+#include "proxy/session/session_slot.h"
 
 namespace pgb {
 
@@ -50,21 +52,6 @@ enum class FrontendPhase : std::uint8_t {
     session,     ///< messages go to the session machine
     cancelling,  ///< sent a CancelRequest; closed when that has had its effect
     dead,        ///< to be deleted at the end of the turn; may still hold a backend's work
-};
-
-/// What the workload of a session's transactions is chosen by, beside the text of each.
-struct WorkloadChoice {
-    std::string database;                  ///< as the client asked for it
-    std::string user;                      ///< the same
-    std::uint32_t generation = 0;          ///< of the rules that the next three are of
-    ConfigInForce::Candidates candidates;  ///< pooled as the session is
-    std::size_t at_login = 0;              ///< serves what none of them does
-    std::size_t usual = 0;                 ///< without a text or a name to look at
-    std::string application_name;          ///< of the startup packet
-    std::string told_at_login;             ///< the same, as PostgreSQL reported it
-    std::string told;                      ///< as it counts now
-    std::string chosen_at_login;           ///< `pgbulkhead.workload` of the startup packet
-    std::string last_refused;              ///< a choice that was told to be of no effect
 };
 
 /// One frontend: its socket, the bytes that wait on either side, and the session machine that
@@ -119,8 +106,6 @@ public:
     /// client, or the backend that is lent to it.
     void look_for_silence();
     void on_drain();
-    /// The rules have changed: they count from its next transaction on.
-    void on_reload();
     /// `limits.client_idle_timeout` has changed.
     void watch_idleness();
     /// Sends it away if it has been silent between two transactions for client_idle_timeout.
@@ -134,7 +119,7 @@ public:
     /// The turn has come to read what lies in the TLS layer.
     void read_pending();
 
-    [[nodiscard]] Session& session() { return session_; }
+    [[nodiscard]] Session& session() { return *session_; }
     [[nodiscard]] BackendConnection* backend() const { return backend_; }
     [[nodiscard]] FrontendPhase phase() const { return phase_; }
     [[nodiscard]] bool is_dead() const { return phase_ == FrontendPhase::dead; }
@@ -167,6 +152,7 @@ private:
     }
     void begin_login();
     [[nodiscard]] std::string new_cancel_key() const;
+    void begin_session();
     void greet(std::string_view key);
     void start_cancel();
     void on_eof();
@@ -216,6 +202,7 @@ private:
     void note_name();
     [[nodiscard]] bool is_usual(std::string_view text) const;
     [[nodiscard]] config::Subject subject() const;
+    [[nodiscard]] std::optional<std::size_t> choose(const config::Subject& subject) const;
     [[nodiscard]] std::string chosen_by(std::string_view text) const;
     [[nodiscard]] std::size_t workload_for(std::string_view chosen) const;
     void tell_choice(const std::string& chosen);
@@ -243,7 +230,7 @@ private:
 
     Server& server_;
     ClientLink link_;
-    Session session_;
+    SessionSlot session_;
     TcpSilence silence_;
     std::unique_ptr<Login> login_;
     std::unique_ptr<Authenticating> authenticating_;
@@ -258,7 +245,7 @@ private:
     std::uint64_t id_;
     std::size_t workload_ = 0;
     std::size_t pin_workload_ = 0;  // which the pin is counted for, if the session has one
-    std::unique_ptr<WorkloadChoice> choice_;  // from the greeting on
+    WorkloadChoice choice_;         // known from the greeting on
     GroupId group_{};
     std::int32_t pid_ = 0;
     Instant opened_at_;

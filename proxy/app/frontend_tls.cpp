@@ -12,7 +12,7 @@ namespace pgb {
 void FrontendConnection::start_tls(std::string_view received) {
     // The one byte that was said before must not be kept for after the handshake.
     if (!output_.empty()) return die();
-    link_.begin_tls(std::make_unique<TlsStream>(door_.tls->context), received);
+    link_.begin_tls(std::make_unique<TlsStream>(door_.tls->context.current()), received);
     go_on_with_handshake();
 }
 
@@ -34,7 +34,7 @@ void FrontendConnection::go_on_with_handshake() {
 }
 
 void FrontendConnection::on_handshake(std::unique_ptr<TlsStream> stream, HandshakeStep step) {
-    if (is_dead()) return;
+    if (is_dead() || !link_.is_handshaking()) return;
     link_.take_back(std::move(stream), step);
     go_on_with_handshake();
 }

@@ -12,24 +12,27 @@
 #include "proxy/io/loop.h"
 #include "proxy/io/tls_context.h"
 #include "proxy/io/tls_handshaker.h"
+#include "proxy/io/tls_holder.h"
 
 namespace pgb {
 
 /// The files that a listener's `tls` names.
 [[nodiscard]] TlsFiles tls_files(const config::Tls& tls);
+/// Those of the HTTP addresses.
+[[nodiscard]] TlsFiles tls_files(const config::AdminTls& tls);
 
 /// The TLS of one door.
 struct DoorTls {
-    std::string listener;
+    std::string name;  ///< of the listener, or `admin`
     TlsFiles files;
     bool is_required = false;
     /// For the next client. Replaced when the files have others in them; those who are in keep what
     /// they came with.
-    std::shared_ptr<const TlsContext> context;
+    TlsHolder context;
     std::vector<std::unique_ptr<FileWatch>> watches;
 };
 
-/// The TLS of all doors: loaded at the start, loaded anew when a file has changed or on a reload.
+/// The TLS of all doors and of the HTTP addresses: loaded at the start, loaded anew when a file has changed or on a reload.
 /// Files that do not serve, such as a certificate whose key is not there yet, change nothing and are
 /// logged.
 class TlsDoors {
@@ -39,15 +42,17 @@ public:
 
     /// What a door with these settings has; null: none. It stays where it is.
     Result<const DoorTls*> open(const config::Listener& listener);
+    Result<const DoorTls*> open(const config::AdminTls& tls);
     /// Looks at all files anew.
     void reload();
     /// Only when a door has TLS.
     [[nodiscard]] TlsHandshaker& handshaker() { return *handshaker_; }
 
 private:
+    Result<const DoorTls*> add(std::unique_ptr<DoorTls> door);
     void watch(DoorTls& door, const std::string& file);
     void load_anew(DoorTls& door);
-    void log_loaded(const DoorTls& door);
+    void put_in_force(DoorTls& door, std::shared_ptr<const TlsContext> context);
 
     Loop& loop_;
     Log& log_;

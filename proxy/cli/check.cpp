@@ -11,13 +11,17 @@ namespace {
 /// A file of budgets whose certificates do not serve would not start.
 bool certificates_serve(const config::Config& config, std::ostream& err) {
     bool all = true;
+    const auto judge = [&](const std::string& name, const TlsFiles& files) {
+        const auto loaded = TlsContext::load(files);
+        if (loaded) return;
+        all = false;
+        err << "tls of \"" << name << "\": " << loaded.error().message << '\n';
+    };
     for (const config::Listener& listener : config.listen) {
         if (listener.tls.mode == config::TlsMode::disable) continue;
-        const auto loaded = TlsContext::load(tls_files(listener.tls));
-        if (loaded) continue;
-        all = false;
-        err << "listener \"" << listener.name << "\": " << loaded.error().message << '\n';
+        judge(listener.name, tls_files(listener.tls));
     }
+    if (config.admin.tls.cert) judge("admin", tls_files(config.admin.tls));
     return all;
 }
 

@@ -16,16 +16,16 @@ namespace pgb {
 
 namespace {
 
-// With its length in front, as ALPN writes names.
-constexpr std::array<unsigned char, 11> kAlpn{10, 'p', 'o', 's', 't', 'g', 'r', 'e', 's', 'q', 'l'};
 // PostgreSQL's own default, but for the triple DES that nobody needs any more.
 constexpr const char* kCiphers = "HIGH:!aNULL:!3DES";
 
 int choose_alpn(SSL*, const unsigned char** out, unsigned char* out_length, const unsigned char* in,
-                unsigned in_length, void*) {
+                unsigned in_length, void* context) {
+    const std::string& ours = static_cast<const TlsContext*>(context)->alpn();
     unsigned char* chosen = nullptr;
-    const int found = SSL_select_next_proto(&chosen, out_length, kAlpn.data(),
-                                            static_cast<unsigned>(kAlpn.size()), in, in_length);
+    const int found = SSL_select_next_proto(&chosen, out_length,
+                                            reinterpret_cast<const unsigned char*>(ours.data()),
+                                            static_cast<unsigned>(ours.size()), in, in_length);
     *out = chosen;
     // RFC 7301, section 3.2: no common protocol is an alert, which keeps a browser or a mail client
     // that was tricked to come here from being understood.
@@ -51,7 +51,6 @@ void set_rules(ssl_ctx_st* context, const TlsFiles& files) {
     // An idle session then keeps no record buffers, which are most of its memory.
     SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                                   SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    SSL_CTX_set_alpn_select_cb(context, choose_alpn, nullptr);
     SSL_CTX_set_default_passwd_cb(context, no_passphrase);
 }
 
@@ -76,7 +75,8 @@ std::string read_files(ssl_ctx_st* context, const TlsFiles& files) {
         return failure("cannot use the client authorities", files.client_ca).message;
     }
     SSL_CTX_set_client_CA_list(context, names);
-    SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_CLIENT_ONCE, nullptr);
+    const int demanded = files.demands_certificate ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0;
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_CLIENT_ONCE | demanded, nullptr);
     return {};
 }
 
@@ -114,9 +114,10 @@ std::string tls_error_words() {
 
 Result<std::shared_ptr<const TlsContext>> TlsContext::load(const TlsFiles& files) {
     ERR_clear_error();
-    auto context = std::make_shared<TlsContext>(SSL_CTX_new(TLS_server_method()));
+    auto context = std::make_shared<TlsContext>(SSL_CTX_new(TLS_server_method()), files.protocol);
     if (context->raw() == nullptr) return Error{"no TLS: " + tls_error_words(), 0};
     set_rules(context->raw(), files);
+    SSL_CTX_set_alpn_select_cb(context->raw(), choose_alpn, context.get());
     if (std::string words = read_files(context->raw(), files); !words.empty()) {
         return Error{std::move(words), 0};
     }
@@ -124,7 +125,8 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::load(const TlsFiles& files
     return std::shared_ptr<const TlsContext>(std::move(context));
 }
 
-TlsContext::TlsContext(ssl_ctx_st* context) : context_(context) {}
+TlsContext::TlsContext(ssl_ctx_st* context, const std::string& protocol)
+    : context_(context), alpn_(static_cast<char>(protocol.size()) + protocol) {}
 
 TlsContext::~TlsContext() { SSL_CTX_free(context_); }
 

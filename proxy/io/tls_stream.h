@@ -64,7 +64,7 @@ public:
     [[nodiscard]] std::string& output();
     /// Why it failed.
     [[nodiscard]] const std::string& error() const { return error_; }
-    /// The client has chosen the protocol `postgresql` by ALPN.
+    /// The client has named our protocol by ALPN.
     [[nodiscard]] bool has_alpn() const;
 
     // --- The connection

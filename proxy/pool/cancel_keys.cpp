@@ -5,24 +5,13 @@
 #include <utility>
 
 #include "proxy/base/check.h"
+#include "proxy/base/constant_time.h"
 
 namespace pgb {
 
 namespace {
 
 constexpr std::uint32_t kLargestPid = std::numeric_limits<std::int32_t>::max();
-
-// Reads every byte whatever it finds: an early end would tell a guesser how many bytes are right.
-bool equal_in_constant_time(std::string_view one, std::string_view other) {
-    if (one.size() != other.size()) return false;
-    unsigned difference = 0;
-    for (std::size_t i = 0; i < one.size(); ++i) {
-        const unsigned mine = static_cast<unsigned char>(one[i]);
-        const unsigned theirs = static_cast<unsigned char>(other[i]);
-        difference |= mine ^ theirs;
-    }
-    return difference == 0;
-}
 
 }  // namespace
 

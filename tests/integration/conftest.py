@@ -52,6 +52,8 @@ def _end(made):
     try:
         for proxy in made:
             proxy.stop()
+        for proxy in made:
+            proxy.assert_log_is_clean()
     finally:
         for proxy in made:
             proxy.remove()

@@ -6,6 +6,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+import urllib.request
 
 import pytest
 
@@ -15,7 +16,7 @@ from support.postgres import DATABASE
 from support.proxy import run
 from support.tls import TlsAddress, client_context, door
 from support.waiting import PATIENCE, until
-from support.wire import Closed, Session
+from support.wire import Closed, ServerError, Session
 
 pytestmark = pytest.mark.needs_proxy
 
@@ -60,7 +61,11 @@ def secure_postgres(own_postgres, authority, identity):
         shutil.chown(copied, data.owner(), data.group())
         own_postgres.sql(f"alter system set {setting} = '{copied}'")
     own_postgres.sql("alter system set ssl = on")
-    (data / "pg_hba.conf").write_text("local all all trust\nhostssl all all 127.0.0.1/32 trust\n")
+    (data / "pg_hba.conf").write_text(
+        "local all all trust\n"
+        "hostssl all locked 127.0.0.1/32 scram-sha-256\n"
+        "hostssl all all 127.0.0.1/32 trust\n"
+    )
     own_postgres.sql("select pg_reload_conf()")
     until(lambda: own_postgres.value("show ssl") == "on", what="TLS is on")
     return own_postgres
@@ -275,8 +280,78 @@ def test_check_and_start_say_what_is_wrong_with_the_files(unstarted, identity, a
         for command in ("check", "run"):
             done = run(command, "-c", proxy.file)
             assert done.returncode != 0, command
-            assert "listener" in done.stderr and words in done.stderr, done.stderr
+            assert "tls of" in done.stderr and words in done.stderr, done.stderr
             assert "BEGIN" not in done.stderr
+
+
+# ---- to PostgreSQL
+
+
+def test_scram_binds_the_channel_to_postgresql(
+    new_proxy, connect, postgres, secure_postgres, authority
+):
+    """libpq refuses to log in by anything but SCRAM-SHA-256-PLUS then, as the second one shows."""
+    login = "user=locked password=right channel_binding=require"
+    verified = f"sslmode=verify-full sslrootcert={authority.root}"
+
+    def behind(server, tls):
+        conninfo = f"host=localhost hostaddr=127.0.0.1 port={server.port} {tls} {login}"
+        return new_proxy(server, {"databases": {"*": {"conninfo": conninfo}}})
+
+    proxy = behind(secure_postgres, verified)
+    assert (
+        connect(proxy).value(
+            "select user || ssl::text from pg_stat_ssl where pid = pg_backend_pid()"
+        )
+        == "lockedtrue"
+    )
+    with pytest.raises(ServerError, match="channel binding"):
+        connect(behind(postgres, "sslmode=disable"))
+
+
+# ---- over HTTP
+
+
+def https(proxy, path, context):
+    try:
+        with urllib.request.urlopen(
+            f"https://localhost:{proxy.admin_port}{path}", timeout=5 * PATIENCE, context=context
+        ) as reply:
+            return reply.status, reply.read().decode()
+    except OSError as error:
+        return 0, str(error)
+
+
+@pytest.fixture
+def new_https_proxy(unstarted, identity, monkeypatch):
+    """A proxy whose HTTP addresses have TLS; looked at through a client of its own."""
+
+    def make(context, **tls):
+        certificate, key = map(str, identity)
+        proxy = unstarted({"admin": {"tls": {"cert": certificate, "key": key, **tls}}})
+        monkeypatch.setattr(proxy, "get", lambda path: https(proxy, path, context))
+        proxy.start()
+        return proxy
+
+    return make
+
+
+def test_https_serves_what_http_does(new_https_proxy, authority):
+    context = client_context(authority.root)
+    proxy = new_https_proxy(context)
+    assert proxy.get("/healthz")[0] == 200
+    assert "pgbulkhead_clients" in proxy.get("/metrics")[1]
+    plain = socket.create_connection(("127.0.0.1", proxy.admin_port), timeout=5 * PATIENCE)
+    plain.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert not plain.recv(4096).startswith(b"HTTP"), "an alert, or nothing"
+    plain.close()
+
+
+def test_https_demands_a_certificate_where_there_are_authorities(new_https_proxy, authority):
+    known = client_context(authority.root, identity=authority.issue("prometheus"))
+    proxy = new_https_proxy(known, client_ca=str(authority.root))
+    assert proxy.get("/healthz")[0] == 200
+    assert https(proxy, "/healthz", client_context(authority.root))[0] == 0
 
 
 # ---- handshakes that come to nothing
@@ -327,4 +402,4 @@ def test_failed_handshakes_leave_nothing_behind(proxy, authority):
     assert files_after <= files + 4
     if not os.environ.get("PGBULKHEAD_TEST_NO_RSS"):
         assert memory_after - memory < 4096
-    assert ": warn" not in proxy.log()
+    assert "level=warn event=tls" not in proxy.log()

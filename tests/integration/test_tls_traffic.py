@@ -78,6 +78,21 @@ def test_no_size_of_a_message_stalls(session, size):
     assert len(got[1].row()[0]) == size
 
 
+def test_a_library_that_waits_for_its_socket_never_waits_for_what_it_has(proxy, authority):
+    """libpq reads 8 KiB, and then waits: the rest of a longer record would never be announced."""
+    psycopg = pytest.importorskip("psycopg")
+    names = f"host=localhost hostaddr=127.0.0.1 port={proxy.port} dbname={DATABASE} user=alice"
+    trust = f"sslmode=verify-full sslrootcert={authority.root} connect_timeout=10"
+    with psycopg.connect(f"{names} {trust}", autocommit=True) as connection:
+        connection.execute(f"set statement_timeout = {int(10_000 * PATIENCE)}")
+        for size in (1, 8150, 8192, 8200, 16300, 16384, 16400, 32768, 65536, 200_000):
+            row = connection.execute("select repeat('x', %s)", (size,)).fetchone()
+            assert len(row[0]) == size
+        with connection.pipeline():
+            cursors = [connection.execute("select repeat('x', 5000)") for _ in range(40)]
+        assert all(len(cursor.fetchone()[0]) == 5000 for cursor in cursors)
+
+
 def test_a_slow_reader_gets_all_of_ten_megabytes_and_holds_the_backend_back(proxy, session):
     before = proxy.resources()[1]
     session.send(Q("select repeat('x', 20000) from generate_series(1, 500)"))

@@ -11,6 +11,7 @@ import tempfile
 import urllib.error
 import urllib.request
 
+from . import secrets
 from .metrics import Metrics
 from .waiting import PATIENCE, free_port, until, until_none
 from .wire import Address
@@ -54,6 +55,11 @@ class Proxy:
     """One process. `changes` is laid over a small file with one workload that nobody fills; `tls` is
     that of its TCP door."""
 
+    # What stands in front of the program, and behind `run`. The tests look into /proc, as the
+    # leak sanitizer looks into the process.
+    command = ()
+    options = ("--allow-dumps",)
+
     def __init__(self, postgres, changes=None, start=True, tls=None):
         self.postgres = postgres
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="pgbulkhead-", dir="/tmp"))
@@ -90,6 +96,8 @@ class Proxy:
                 {"name": "default", "concurrency": 24, "queue": 500, "queue_wait": "10s"}
             ],
             "admin": {"http": f"127.0.0.1:{self.admin_port}"},
+            # All that is ever written is looked at for secrets.
+            "log": {"level": "debug"},
         }
 
     @property
@@ -106,7 +114,8 @@ class Proxy:
         assert binary().exists(), f"{binary()} is not built; PGBULKHEAD names another"
         with open(self._stderr, "ab") as log:
             self.process = subprocess.Popen(
-                [str(binary()), "run", "-c", str(self.file)], stdout=log, stderr=log, cwd="/"
+                [*self.command, str(binary()), "run", *self.options, "-c", str(self.file)],
+                stdout=log, stderr=log, cwd="/"
             )
         until(self._is_up, within=10, what="the proxy is ready")
         self._at_start = self.resources()
@@ -132,6 +141,14 @@ class Proxy:
 
     def log(self):
         return self._stderr.read_text(errors="replace")
+
+    def raw_log(self):
+        return self._stderr.read_bytes() if self._stderr.exists() else b""
+
+    def assert_log_is_clean(self):
+        """No secret of any test, and nothing that a terminal would obey."""
+        found = secrets.findings(self.raw_log())
+        assert not found, "in the log: " + "; ".join(found)
 
     def signal(self, number):
         self.process.send_signal(number)
@@ -233,3 +250,6 @@ class StandIn:
 
     def log(self):
         return ""
+
+    def assert_log_is_clean(self):
+        """PostgreSQL's own log is not ours."""

@@ -80,9 +80,9 @@ std::vector<BadFile> value_files() {
         {workload("sqlstate: 53300"),
          "1:55: #035: warning: SQLSTATE `53300` makes some clients throw the connection, or all of "
          "a pool, away (did you mean `40001`?)"},
-        {"{admin: {token_file: t}, workloads: [{name: default, concurrency: 2}]}",
-         "1:22: #020: `admin.token_file` belongs to a feature that is not "
-         "built yet; only null is accepted"},
+        {"{admin: {console_database: t}, workloads: [{name: default, concurrency: 2}]}",
+         "1:28: #020: `admin.console_database` belongs to a feature that is not "
+         "built yet; only \"pgbulkhead\" is accepted"},
         {workload("mode: enfroce"),
          "1:51: #015: `workloads.mode`: takes enforce, shadow or off, not "
          "`enfroce` (did you mean `enforce`?)"},
