@@ -194,7 +194,7 @@ private:
     void refuse_login(const PoolAction& action);
 
     // classing.cpp
-    [[nodiscard]] std::size_t workload_at_login() const;
+    [[nodiscard]] std::uint32_t workload_at_login() const;
     void remember_login();
     void follow_rules();
     void choose_workload();
@@ -204,7 +204,7 @@ private:
     [[nodiscard]] config::Subject subject() const;
     [[nodiscard]] std::optional<std::size_t> choose(const config::Subject& subject) const;
     [[nodiscard]] std::string chosen_by(std::string_view text) const;
-    [[nodiscard]] std::size_t workload_for(std::string_view chosen) const;
+    [[nodiscard]] std::uint32_t workload_for(std::string_view chosen) const;
     void tell_choice(const std::string& chosen);
 
     // driver.cpp
@@ -243,9 +243,9 @@ private:
     OutputBuffer output_;
     std::string peer_;
     std::uint64_t id_;
-    std::size_t workload_ = 0;
-    std::size_t pin_workload_ = 0;  // which the pin is counted for, if the session has one
-    WorkloadChoice choice_;         // known from the greeting on
+    std::uint32_t workload_ = 0;
+    std::uint32_t pin_workload_ = 0;  // which the pin is counted for, if the session has one
+    WorkloadChoice choice_;           // known from the greeting on
     GroupId group_{};
     std::int32_t pid_ = 0;
     Instant opened_at_;
