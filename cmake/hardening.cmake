@@ -10,11 +10,18 @@ set(PGB_FORTIFY 2)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     set(PGB_FORTIFY 3)
 endif()
+# Landing pads of indirect jumps, and signed or separate return addresses, where the processor has them.
+set(PGB_JUMPS "")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    set(PGB_JUMPS -fcf-protection=full)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+    set(PGB_JUMPS -mbranch-protection=standard)
+endif()
 add_compile_options(
     $<${PGB_HARDENED}:-fPIE>
     $<${PGB_HARDENED}:-fstack-protector-strong>
     $<${PGB_HARDENED}:-fstack-clash-protection>
-    $<${PGB_HARDENED}:-fcf-protection=full>
+    $<${PGB_HARDENED}:${PGB_JUMPS}>
     $<${PGB_HARDENED}:-U_FORTIFY_SOURCE>
     $<${PGB_HARDENED}:-D_FORTIFY_SOURCE=${PGB_FORTIFY}>)
 add_link_options(

@@ -68,7 +68,8 @@ HttpAnswer Server::answer_reload_page(const HttpRequest& request) {
         }
     }
     if (auto refusal = refuse_change(request, token)) return std::move(*refusal);
-    const std::optional<ReloadReport> report = reloads_->run();
+    // Within the time that its connection has.
+    const std::optional<ReloadReport> report = reloads_->run(std::chrono::seconds(1));
     return report ? answer_reload(*report) : no_answer("the event loop has not answered");
 }
 

@@ -47,13 +47,13 @@ bool may_be_set(std::string_view text) {
 
 }  // namespace
 
-std::size_t FrontendConnection::workload_at_login() const {
+std::uint32_t FrontendConnection::workload_at_login() const {
     const LoginRequest& request = login_->request();
-    return server_.rules().workload_of({.database = request.database,
-                                        .user = request.user,
-                                        .application_name = request.application_name,
-                                        .listener = door_.name,
-                                        .client = address_host(peer_)});
+    return number(server_.rules().workload_of({.database = request.database,
+                                               .user = request.user,
+                                               .application_name = request.application_name,
+                                               .listener = door_.name,
+                                               .client = address_host(peer_)}));
 }
 
 void FrontendConnection::remember_login() {
@@ -150,13 +150,13 @@ std::string FrontendConnection::chosen_by(std::string_view text) const {
                        : read_workload_setting(set).value_or(std::string());
 }
 
-std::size_t FrontendConnection::workload_for(std::string_view chosen) const {
+std::uint32_t FrontendConnection::workload_for(std::string_view chosen) const {
     if (chosen.empty() && !server_.rules().looks_at_text()) return choice_.usual;
     config::Subject subject = this->subject();
     subject.text = server_.outbox().subject().text;
     subject.whole = server_.outbox().subject().whole;
     subject.chosen = chosen;
-    return choose(subject).value_or(choice_.at_login);
+    return number(choose(subject).value_or(choice_.at_login));
 }
 
 // Once for each choice: a name that is wrong, or not for this client, would else look as if it had

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "proxy/io/connect_plan.h"
+#include "proxy/io/conninfo.h"
 #include "proxy/io/loop.h"
 #include "proxy/io/peer_name.h"
 #include "proxy/io/random.h"
@@ -13,6 +15,8 @@ namespace {
 constexpr std::size_t kMockSecretSize = 32;
 // Of the four threads of libuv's pool; the others are left to host names.
 constexpr std::size_t kHashesAtOnce = 2;
+// A file of thousands would delay the start, and nobody reads so many lines.
+constexpr std::size_t kVerifiersChecked = 20;
 // Who tries many passwords does not fill the disk.
 constexpr Duration kReportInterval = std::chrono::seconds(1);
 
@@ -33,9 +37,10 @@ private:
     std::optional<std::string> name_;
 };
 
-Doorkeeper::Doorkeeper(Loop& loop, Log& log, LoginNews news)
+Doorkeeper::Doorkeeper(Loop& loop, Log& log, const config::Config& config, LoginNews news)
     : loop_(loop),
       log_(log),
+      config_(config),
       news_(std::move(news)),
       mock_secret_(random_bytes(kMockSecretSize)),
       off_loop_(loop, kHashesAtOnce) {}
@@ -61,12 +66,14 @@ Result<Users*> Doorkeeper::users_of(const std::string& path) {
     for (const auto& users : users_) {
         if (users->path() == path) return users.get();
     }
-    auto users = std::make_unique<Users>(Users::Tools{.loop = loop_,
-                                                      .log = log_,
-                                                      .off_loop = off_loop_,
-                                                      .mock_secret = mock_secret_,
-                                                      .on_ready = news_.on_ready},
-                                         path);
+    auto users = std::make_unique<Users>(
+        Users::Tools{.loop = loop_,
+                     .log = log_,
+                     .off_loop = off_loop_,
+                     .mock_secret = mock_secret_,
+                     .on_ready = news_.on_ready,
+                     .on_read = [this](const Users& read) { look_for_passwords(read); }},
+        path);
     if (!users->read()) return Error{"the users file " + path + " cannot be used"};
     users_.push_back(std::move(users));
     return users_.back().get();
@@ -80,6 +87,27 @@ Result<UserMapFile*> Doorkeeper::map_of(const std::string& path) {
     if (!map->read()) return Error{"the user map " + path + " cannot be used"};
     maps_.push_back(std::move(map));
     return maps_.back().get();
+}
+
+// Of a verifier no password can be made: if PostgreSQL asks for one, somebody else must have it.
+void Doorkeeper::look_for_passwords(const Users& users) {
+    for (const std::string& user : users.verifiers_only(kVerifiersChecked)) {
+        for (const config::DatabaseEntry& entry : config_.databases) {
+            if (!conninfo_value(entry.conninfo, "user").empty()) continue;
+            ConnectRequest request;
+            request.conninfo = entry.conninfo;
+            request.database = entry.name == "*" ? "" : entry.name;
+            request.user = user;
+            if (has_password(request)) continue;
+            log_.warn("user_without_password",
+                      {{"file", users.path()},
+                       {"user", user},
+                       {"database", entry.name},
+                       {"note",
+                        "only a SCRAM verifier is known, and neither conninfo nor .pgpass has "
+                        "a password, if PostgreSQL should ask for one"}});
+        }
+    }
 }
 
 void Doorkeeper::ask_peer_name(std::uint32_t user_id, std::uint64_t login) {

@@ -40,7 +40,8 @@ struct LoginNews {
 /// threads on which passwords are hashed and the system is asked for names.
 class Doorkeeper {
 public:
-    Doorkeeper(Loop& loop, Log& log, LoginNews news);
+    /// `config` stays where it is.
+    Doorkeeper(Loop& loop, Log& log, const config::Config& config, LoginNews news);
 
     /// An error: a file could not be read or has faults, which were logged.
     Result<DoorRules> open(const config::AuthConfig& auth);
@@ -57,9 +58,11 @@ private:
     class PeerName;
     Result<Users*> users_of(const std::string& path);
     Result<UserMapFile*> map_of(const std::string& path);
+    void look_for_passwords(const Users& users);
 
     Loop& loop_;
     Log& log_;
+    const config::Config& config_;
     LoginNews news_;
     std::string mock_secret_;
     std::vector<std::unique_ptr<Users>> users_;

@@ -42,8 +42,8 @@ struct WatchedDeadlines;
 struct DoorFacts {
     std::string name;  ///< the listener's name in the file
     bool is_unix = false;
-    const DoorTls* tls = nullptr;  ///< null: none is offered
     DoorRules rules;
+    const DoorTls* tls = nullptr;  ///< null: none is offered
 };
 
 /// How far a frontend has come.
@@ -167,15 +167,6 @@ private:
     void close_when_flushed();
     void finish_closing();
 
-    // frontend_tls.cpp
-    void start_tls(std::string_view received);
-    void go_on_with_handshake();
-    void handshake_is_over();
-    /// What lies in the TLS layer is read in the next turn, as if it came then.
-    void read_pending_later();
-    [[nodiscard]] bool is_let_in() const;
-    void refuse_plain();
-
     // authenticating.cpp: what is between the startup packet and begin_login()
     void begin_authentication();
     void ask_for(AuthenticationKind kind);
@@ -189,13 +180,21 @@ private:
     void wipe_taken(std::string_view taken);
     /// Nothing that still comes is looked at.
     [[nodiscard]] bool is_ending() const { return is_dead() || close_when_flushed_; }
+    // frontend_tls.cpp
+    void start_tls(std::string_view received);
+    void go_on_with_handshake();
+    void handshake_is_over();
+    /// What lies in the TLS layer is read in the next turn, as if it came then.
+    void read_pending_later();
+    [[nodiscard]] bool is_let_in() const;
+    void refuse_plain();
 
     // residence.cpp: `pooling: session`
     void become_resident(BackendConnection& backend);
     void refuse_login(const PoolAction& action);
 
     // classing.cpp
-    [[nodiscard]] std::size_t workload_at_login() const;
+    [[nodiscard]] std::uint32_t workload_at_login() const;
     void remember_login();
     void follow_rules();
     void choose_workload();
@@ -205,7 +204,7 @@ private:
     [[nodiscard]] config::Subject subject() const;
     [[nodiscard]] std::optional<std::size_t> choose(const config::Subject& subject) const;
     [[nodiscard]] std::string chosen_by(std::string_view text) const;
-    [[nodiscard]] std::size_t workload_for(std::string_view chosen) const;
+    [[nodiscard]] std::uint32_t workload_for(std::string_view chosen) const;
     void tell_choice(const std::string& chosen);
 
     // driver.cpp
@@ -244,9 +243,9 @@ private:
     OutputBuffer output_;
     std::string peer_;
     std::uint64_t id_;
-    std::size_t workload_ = 0;
-    std::size_t pin_workload_ = 0;  // which the pin is counted for, if the session has one
-    WorkloadChoice choice_;         // known from the greeting on
+    std::uint32_t workload_ = 0;
+    std::uint32_t pin_workload_ = 0;  // which the pin is counted for, if the session has one
+    WorkloadChoice choice_;           // known from the greeting on
     GroupId group_{};
     std::int32_t pid_ = 0;
     Instant opened_at_;

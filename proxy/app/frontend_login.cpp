@@ -47,11 +47,11 @@ std::size_t FrontendConnection::feed_login(std::string_view view) {
             return view.size();
         case LoginStep::cancel: start_cancel(); return view.size();
         case LoginStep::startup:
-            if (is_let_in()) {
-                begin_authentication();
-            } else {
+            if (!is_let_in()) {
                 refuse_plain();
+                return view.size();
             }
+            begin_authentication();
             break;
     }
     return authenticating_ == nullptr ? used : used + feed_authentication(view.substr(used));

@@ -28,7 +28,7 @@ void FrontendConnection::ask_housekeeping() {
         ask_permit();
         return;
     }
-    workload_ = server_.housekeeping();
+    workload_ = static_cast<std::uint32_t>(server_.housekeeping());
     arrive();
 }
 

@@ -28,11 +28,11 @@ void Database::connect(const PoolAction& action) {
                            .conninfo = entry_.conninfo,
                            .database = fixed_database_.empty() ? group.database : "",
                            .user = fixed_user_.empty() ? group.user : "",
-                           .password = backend_password(group.user),
                            .startup_parameters = group.startup_parameters,
                            .timeout = entry_.connect_timeout,
                            .tcp = keepalive_options(server_.config().limits.tcp_keepalive,
-                                                    server_.config().limits.tcp_user_timeout)};
+                                                    server_.config().limits.tcp_user_timeout),
+                           .password = backend_password(group.user)};
     server_.connector().connect(std::move(request));
 }
 
@@ -41,11 +41,11 @@ ConnectRequest Database::proof_request(const LoginRequest& request) const {
             .conninfo = entry_.conninfo,
             .database = fixed_database_.empty() ? request.database : "",
             .user = request.user,
-            .password = {},
             .startup_parameters = request.parameters,
             .timeout = entry_.connect_timeout,
             .tcp = keepalive_options(server_.config().limits.tcp_keepalive,
-                                     server_.config().limits.tcp_user_timeout)};
+                                     server_.config().limits.tcp_user_timeout),
+            .password = {}};
 }
 
 // What a client has proved is newer than any file.

@@ -59,17 +59,18 @@ void Proving::on_connected(std::uint64_t connect, ConnectedBackend connected) {
     const std::optional<Proof> proof = take(connect);
     if (!proof) return;
     FrontendConnection* frontend = waiting(*proof);
+    if (frontend == nullptr) return;
     if (!connected.used_password) {
         // It lets this machine in whatever the password is.
         ConnectFailure failure;
         failure.sqlstate = sqlstate::kInvalidAuthorizationSpecification;
         failure.message = "passthrough authentication failed for user \"" + proof->user + '"';
         failure.detail = "PostgreSQL did not ask for the password, so that nothing is proved.";
-        if (frontend != nullptr) frontend->on_not_proved(failure);
+        frontend->on_not_proved(failure);
         return;
     }
     if (database_.opens_as_client()) keep(*proof);
-    if (frontend != nullptr) frontend->on_proved(std::move(connected));
+    frontend->on_proved(std::move(connected));
 }
 
 void Proving::on_connect_failed(std::uint64_t connect, const ConnectFailure& failure) {

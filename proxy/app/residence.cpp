@@ -23,6 +23,8 @@ bool FrontendConnection::awaits_backend() const {
 }
 
 void FrontendConnection::on_greeting() {
+    // A resident's has begun with its backend.
+    if (!session_.is_awake()) begin_session();
     std::uint32_t seed = 0;
     fill_random({reinterpret_cast<char*>(&seed), sizeof seed});
     std::string key = new_cancel_key();
@@ -49,7 +51,6 @@ void FrontendConnection::greet(std::string_view key) {
     Outbox& out = server_.outbox();
     std::string& reply = out.scratch();
     append_greeting(reply, database_->greeting(group_), pid_, key);
-    begin_session();
     remember_login();
     server_.login_finished(*this);
     login_.reset();
@@ -69,6 +70,7 @@ void FrontendConnection::become_resident(BackendConnection& backend) {
     backend.attach(*this);
     pool.add_resident();
     pool.keep(backend.id());
+    begin_session();
     session_->become_resident(backend.book(), database_->lease_rules(workload_));
     // The process id is the server's own, as for a direct connection: programs look for it in
     // pg_stat_activity and ask pg_blocking_pids() about it. A server that has told none has no

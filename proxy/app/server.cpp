@@ -52,7 +52,7 @@ Server::Server(Loop& loop, Log& log, const config::Config& config)
       awake_sessions_(tables_, statements_),
       cancel_sender_(loop),
       idle_watch_(config.limits.client_idle_timeout),
-      doorkeeper_(loop, log,
+      doorkeeper_(loop, log, config_.values(),
                   {.on_ready =
                        [this](std::uint64_t login) {
                            FrontendConnection* frontend = find_frontend(login);
@@ -141,12 +141,12 @@ Result<bool> Server::start() {
 }
 
 Result<bool> Server::open_door(const config::Listener& listener) {
-    Result<const DoorTls*> tls = tls_doors_.open(listener);
-    if (!tls) return std::move(tls.error());
     Result<DoorRules> rules = doorkeeper_.open(listener.auth);
     if (!rules) return std::move(rules.error());
+    Result<const DoorTls*> tls = tls_doors_.open(listener);
+    if (!tls) return std::move(tls.error());
     door_facts_.push_back(std::make_unique<DoorFacts>(DoorFacts{
-        listener.name, listener.unix_socket_dir.has_value(), tls.value(), rules.value()}));
+        listener.name, listener.unix_socket_dir.has_value(), rules.value(), tls.value()}));
     const DoorFacts& facts = *door_facts_.back();
     ListenerCallbacks callbacks{
         .on_accept = [this,

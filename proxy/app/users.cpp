@@ -111,6 +111,7 @@ bool Users::read() {
             {.name = entry.name, .password = entry.password, .verifier = entry.verifier});
     }
     put_in_force(std::move(version));
+    tools_.on_read(*this);
     return true;
 }
 
@@ -153,9 +154,10 @@ std::string_view Users::password_of(std::string_view user) const {
     return account == nullptr ? std::string_view{} : account->password;
 }
 
-std::vector<std::string> Users::verifiers_only() const {
+std::vector<std::string> Users::verifiers_only(std::size_t count_max) const {
     std::vector<std::string> names;
     for (const Account& account : version_->accounts) {
+        if (names.size() == count_max) break;
         if (account.password.empty() && account.verifier) names.emplace_back(account.name);
     }
     return names;

@@ -41,6 +41,8 @@ public:
         const std::string& mock_secret;
         /// What the login waited for is over: it asks again.
         std::function<void(std::uint64_t login)> on_ready;
+        /// Another version is in force.
+        std::function<void(const Users&)> on_read;
     };
 
     Users(Tools tools, std::string path);
@@ -57,7 +59,7 @@ public:
     /// In the clear; empty when the file has none. Valid until the next turn.
     [[nodiscard]] std::string_view password_of(std::string_view user) const;
     /// Users of whom only a verifier is known.
-    [[nodiscard]] std::vector<std::string> verifiers_only() const;
+    [[nodiscard]] std::vector<std::string> verifiers_only(std::size_t count_max) const;
 
 private:
     class Derivation;

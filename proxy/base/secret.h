@@ -28,7 +28,11 @@ public:
         }
         return *this;
     }
-    Secret(Secret&& other) noexcept : text_(other.text_) { wipe(other.text_); }
+    // Copied: a short string that is moved leaves its bytes behind.
+    Secret(Secret&& other) noexcept {
+        text_ = other.text_;
+        wipe(other.text_);
+    }
     Secret& operator=(Secret&& other) noexcept {
         if (this != &other) {
             *this = static_cast<const Secret&>(other);

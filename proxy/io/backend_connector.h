@@ -26,8 +26,6 @@ struct ConnectRequest {
     /// Empty: as the connection string says.
     std::string database;
     std::string user;
-    /// Empty: as the connection string, the environment and .pgpass say.
-    Secret password = {};
     /// The startup packet's other parameters. `application_name` and `client_encoding` travel under
     /// their own names, `options` as it stands, every other one behind it as `-c name=value`.
     ParameterList startup_parameters;
@@ -35,6 +33,8 @@ struct ConnectRequest {
     Duration timeout{0};
     /// Keepalive of a TCP connection, where the connection string does not say it.
     TcpOptions tcp = {};
+    /// Empty: as the connection string, the environment and .pgpass say.
+    Secret password = {};
 };
 
 struct ConnectedBackend {

@@ -11,6 +11,9 @@ namespace pgb {
 
 namespace {
 
+// No gssencmode: libpq reads all options, and stops there before it resolves a host.
+constexpr const char* kMergeOnly = "none-to-merge-only";
+
 struct FreeOptions {
     void operator()(PQconninfoOption* options) const { PQconninfoFree(options); }
 };
@@ -55,12 +58,12 @@ bool string_has(const PQconninfoOption* options, std::string_view keyword) {
 /// fails after the options were read and before the first host is resolved.
 Result<ConnectOptions, ConnectFailure> merge_options(const ConnectRequest& request) {
     const char* const keywords[] = {"dbname", "gssencmode", nullptr};
-    const char* const values[] = {request.conninfo.c_str(), "none-to-merge-only", nullptr};
+    const char* const values[] = {request.conninfo.c_str(), kMergeOnly, nullptr};
     const std::unique_ptr<PGconn, FinishConnection> merged(
         PQconnectStartParams(keywords, values, 1));
     if (merged == nullptr) return own_failure(request, "out of memory");
     const std::string_view complaint = PQerrorMessage(merged.get());
-    if (complaint.find("none-to-merge-only") == std::string_view::npos) {
+    if (complaint.find(kMergeOnly) == std::string_view::npos) {
         return own_failure(request, std::string(complaint));
     }
     ConnectOptions options;
@@ -210,6 +213,17 @@ Result<ConnectOptions, ConnectFailure> plan_connect(const ConnectRequest& reques
     if (!request.password.empty()) options.set("password", request.password.text());
     if (auto added = add_startup_parameters(options, request); !added.ok()) return added.error();
     return merged;
+}
+
+bool has_password(const ConnectRequest& request) {
+    const char* const keywords[] = {"dbname", "dbname", "user", "gssencmode", nullptr};
+    const char* const values[] = {request.conninfo.c_str(), request.database.c_str(),
+                                  request.user.c_str(), kMergeOnly, nullptr};
+    // Two names of the database: only the first is read as a connection string, the second counts.
+    const std::unique_ptr<PGconn, FinishConnection> merged(
+        PQconnectStartParams(keywords, values, 1));
+    const char* password = merged == nullptr ? nullptr : PQpass(merged.get());
+    return password != nullptr && *password != '\0';
 }
 
 std::vector<ConnectHost> hosts_of(const ConnectOptions& options) {

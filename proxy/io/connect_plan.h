@@ -39,6 +39,10 @@ struct ConnectHost {
 /// database, the user and the startup parameters. Reads files, touches no network.
 [[nodiscard]] Result<ConnectOptions, ConnectFailure> plan_connect(const ConnectRequest& request);
 
+/// Whether there is a password for the request's database and user: in the connection string, a
+/// service, the environment or .pgpass. Reads files.
+[[nodiscard]] bool has_password(const ConnectRequest& request);
+
 /// The hosts of the options, in libpq's order.
 [[nodiscard]] std::vector<ConnectHost> hosts_of(const ConnectOptions& options);
 void set_hosts(ConnectOptions& options, const std::vector<ConnectHost>& hosts);

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string_view>
 
+#include "proxy/base/check.h"
 #include "proxy/base/instant.h"
 #include "proxy/base/intrusive_list.h"
 #include "proxy/session/session.h"
@@ -64,7 +65,10 @@ public:
     SessionSlot& operator=(const SessionSlot&) = delete;
 
     /// At login, when nothing has happened yet.
-    void begin(SessionSeed seed) { seed_ = std::move(seed); }
+    void begin(SessionSeed seed) {
+        PGB_CHECK(session_ == nullptr);
+        seed_ = std::move(seed);
+    }
 
     Session& operator*() {
         if (session_ == nullptr) wake();

@@ -57,7 +57,9 @@ void check_units(std::string_view text) {
     }
     const auto size = parse_size(text);
     if (const auto* value = std::get_if<std::uint64_t>(&size)) {
-        require(parse_size(show_size(*value)) == size);
+        const auto again = parse_size(show_size(*value));
+        require(std::holds_alternative<std::uint64_t>(again));
+        require(std::get<std::uint64_t>(again) == *value);
     }
     (void)parse_count(text);
     (void)parse_octal(text);

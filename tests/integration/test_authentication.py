@@ -11,7 +11,7 @@ from support.messages import Q, message, startup
 from support.postgres import DATABASE
 from support.scram import OK, log_in
 from support.waiting import until
-from support.wire import Session
+from support.wire import ServerError, Session
 
 pytestmark = pytest.mark.needs_proxy
 
@@ -221,6 +221,26 @@ def test_a_password_that_postgresql_never_asked_for_proves_nothing(by_passthroug
     assert (code, text) == ("28000", 'passthrough authentication failed for user "alice"')
 
 
+def test_a_password_is_kept_for_its_time_and_then_proved_again(module_proxy, roles):
+    roles.sql("create role proven_kept login in role proven password 'kept'")
+    auth = {"method": "passthrough", "cache_lifetime": "1ms"}
+    proxy = module_proxy(roles, {"auth": auth})
+    mine = "from pg_stat_activity where usename = 'proven_kept'"
+    session, result = log_in(proxy.address, "proven_kept", "kept", DATABASE)
+    assert result == OK
+    assert session.value("select 1") == "1"
+    roles.sql(f"select pg_terminate_backend(pid) {mine}")
+    until(lambda: roles.count(f"select count(*) {mine}") == 0, what="its backend has gone")
+    with pytest.raises(ServerError) as caught:
+        session.query("select 1")
+    assert caught.value.fields["C"] == "28P01"
+    other, result = log_in(proxy.address, "proven_kept", "kept", DATABASE)
+    assert result == OK
+    assert session.value("select 1") == other.value("select 1") == "1"
+    other.close()
+    session.close()
+
+
 def test_a_changed_password_counts_from_the_next_login_on(by_passthrough, roles):
     roles.sql("create role proven_rotated login in role proven password 'first'")
     session, result = log_in(by_passthrough.address, "proven_rotated", "first", DATABASE)
@@ -265,6 +285,19 @@ def test_verifiers_let_in_and_backends_log_in_as_conninfo_says(module_proxy, rol
     assert session.value("select session_user") == "bob"
     session.close()
     assert outcome_code(proxy, "proven_usual", "wrong") == "28P01"
+
+
+def test_a_verifier_without_a_password_for_postgresql_is_told(module_proxy, roles, tmp_path):
+    (verifier,) = roles.sql("select rolpassword from pg_authid where rolname = 'proven_usual'")[0]
+    path = tmp_path / "users.txt"
+    path.write_text(users_file({"proven_usual": verifier, "proven_short": "a"}))
+    proxy = module_proxy(roles, {"auth": {"method": "scram-sha-256", "users_file": str(path)}})
+    (told,) = [line for line in proxy.log().splitlines() if "user_without_password" in line]
+    assert "proven_usual" in told and verifier not in told
+    # PostgreSQL asks, and nobody has an answer.
+    assert outcome(proxy, "proven_usual", PASSWORDS["proven_usual"])[0] == "28P01"
+    # That is no reason to hold up anybody else.
+    assert outcome(proxy, "proven_short", "a") == OK
 
 
 def outcome_code(server, user, password):

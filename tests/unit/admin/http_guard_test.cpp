@@ -79,9 +79,9 @@ TEST_CASE("http guard: a change needs the token, and tells 401, 403 and 415 apar
     CHECK(status(refuse_change(change("Bearer " + kToken), kToken)) == 0);
     CHECK(status(refuse_change(change("bearer " + kToken), kToken)) == 0);
     CHECK(status(refuse_change(change("Bearer " + kToken), std::nullopt)) == 403);
-    for (const std::string& authorization :
-         {std::string(), kToken, "Basic " + kToken, "Bearer", std::string("Bearer "),
-          "Bearer " + kToken + "x", "Bearer " + kToken.substr(1), "Bearer  " + kToken}) {
+    for (const std::string& authorization : std::vector<std::string>{
+             "", kToken, "Basic " + kToken, "Bearer", "Bearer ", "Bearer " + kToken + "x",
+             "Bearer " + kToken.substr(1), "Bearer  " + kToken}) {
         INFO(authorization);
         const auto refused = refuse_change(change(authorization), kToken);
         REQUIRE(status(refused) == 401);
