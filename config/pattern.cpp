@@ -11,14 +11,14 @@ Pattern::Pattern(Pattern&&) noexcept = default;
 Pattern& Pattern::operator=(Pattern&&) noexcept = default;
 Pattern::~Pattern() = default;
 
-std::variant<Pattern, Pattern::Fault> Pattern::compile(std::string_view pattern) {
+std::variant<Pattern, Pattern::Fault> Pattern::compile(std::string_view pattern, Groups groups) {
     if (pattern.size() > kPatternMax) {
         return Fault{"is longer than " + std::to_string(kPatternMax) + " bytes", kPatternMax};
     }
     RE2::Options options;
     options.set_max_mem(static_cast<std::int64_t>(kMemoryMax));
     options.set_log_errors(false);
-    options.set_never_capture(true);
+    options.set_never_capture(groups == Groups::none);
     auto compiled =
         std::make_unique<re2::RE2>(re2::StringPiece(pattern.data(), pattern.size()), options);
     if (compiled->ok()) return Pattern(std::move(compiled));
@@ -30,6 +30,16 @@ std::variant<Pattern, Pattern::Fault> Pattern::compile(std::string_view pattern)
 
 bool Pattern::matches(std::string_view text) const {
     return RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *compiled_);
+}
+
+bool Pattern::has_group() const { return compiled_->NumberOfCapturingGroups() > 0; }
+
+std::optional<std::string> Pattern::first_group(std::string_view text) const {
+    std::string group;
+    if (!RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *compiled_, &group)) {
+        return std::nullopt;
+    }
+    return group;
 }
 
 }  // namespace pgb::config

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -26,13 +27,20 @@ public:
         std::string message;
         std::size_t offset = 0;  ///< in bytes, from 0; the pattern's length if it is about its end
     };
-    [[nodiscard]] static std::variant<Pattern, Fault> compile(std::string_view pattern);
+    /// What stands in parentheses is of no interest, or the first of them is.
+    enum class Groups { none, first };
+    [[nodiscard]] static std::variant<Pattern, Fault> compile(std::string_view pattern,
+                                                              Groups groups = Groups::none);
 
     Pattern(Pattern&&) noexcept;
     Pattern& operator=(Pattern&&) noexcept;
     ~Pattern();
 
     [[nodiscard]] bool matches(std::string_view text) const;
+    /// Compiled with Groups::first: whether the pattern has a group, and what it matches in a text
+    /// that the pattern matches.
+    [[nodiscard]] bool has_group() const;
+    [[nodiscard]] std::optional<std::string> first_group(std::string_view text) const;
 
 private:
     explicit Pattern(std::unique_ptr<re2::RE2> compiled);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/authentication.h"
 #include "config/codes.h"
 #include "config/forms.h"
 #include "config/pools.h"
@@ -82,20 +83,6 @@ void validate_socket(const Listener& listener, std::size_t index, Findings& find
     }
 }
 
-void validate_trust(const Listener& listener, std::size_t index, Findings& findings) {
-    const std::string path = path_of("listen", index, "address");
-    const bool known = findings.usable(path) && findings.usable("auth.method") &&
-                       findings.usable("auth.allow_insecure") &&
-                       findings.usable(path_of("listen", index, "auth.method")) &&
-                       findings.usable(path_of("listen", index, "auth.allow_insecure"));
-    if (!known || listener.auth.method != AuthMethod::trust || listener.auth.allow_insecure) return;
-    if (is_loopback(*listener.address)) return;
-    findings.add(path, {code::kTrust,
-                        "auth method trust serves loopback and Unix sockets only, and " +
-                            quote(*listener.address) + " may be reached from other machines",
-                        ""});
-}
-
 void validate_listener(const Listener& listener, std::size_t index, Findings& findings) {
     const std::string entry = "listen[" + std::to_string(index) + "]";
     const bool known =
@@ -107,10 +94,9 @@ void validate_listener(const Listener& listener, std::size_t index, Findings& fi
                                                 "`unix_socket_dir`, not both"
                                               : "a listener needs `address` or `unix_socket_dir`",
                              ""});
-    } else if (listener.address) {
-        validate_trust(listener, index, findings);
     } else {
-        validate_socket(listener, index, findings);
+        if (listener.unix_socket_dir) validate_socket(listener, index, findings);
+        validate_authentication(listener, index, findings);
     }
 }
 

@@ -1,6 +1,5 @@
 #include "proxy/app/database.h"
 
-#include "protocol/sqlstate.h"
 #include "proxy/app/frontend_connection.h"
 #include "proxy/app/server.h"
 #include "proxy/base/check.h"
@@ -29,15 +28,6 @@ void append_part(std::string& key, std::string_view part) {
     key += '\0';
 }
 
-// Trouble that another attempt would meet again: wrong credentials, a database that is not there, a
-// startup parameter PostgreSQL does not take. The server answered this very login; only what it says
-// about its own state may pass: too busy, starting or stopping, broken.
-bool is_permanent(std::string_view sqlstate) {
-    const std::string_view of_class = sqlstate::sqlstate_class(sqlstate);
-    return !of_class.empty() && of_class != "53" && of_class != "57" && of_class != "58" &&
-           of_class != "08" && of_class != "XX";
-}
-
 }  // namespace
 
 Database::Database(Server& server, const config::DatabaseEntry& entry, std::uint64_t jitter_seed)
@@ -48,7 +38,8 @@ Database::Database(Server& server, const config::DatabaseEntry& entry, std::uint
       orphans_(server.config().workloads.size()),
       fixed_user_(conninfo_value(entry.conninfo, "user")),
       fixed_database_(conninfo_value(entry.conninfo, "dbname")),
-      backends_(entry.pool_size) {
+      backends_(entry.pool_size),
+      proving_(server, *this) {
     if (entry.lock_sampler.conninfo) {
         sampler_ = std::make_unique<LockSampler>(server, *this, entry.lock_sampler);
     }
@@ -150,54 +141,6 @@ void Database::carry_out(Pool::Actions& actions) {
     actions.clear();
 }
 
-void Database::connect(const PoolAction& action) {
-    const GroupFacts& group = facts(action.group);
-    ConnectRequest request{.id = server_.new_connect(*this, action.backend),
-                           .conninfo = entry_.conninfo,
-                           .database = fixed_database_.empty() ? group.database : "",
-                           .user = fixed_user_.empty() ? group.user : "",
-                           .startup_parameters = group.startup_parameters,
-                           .timeout = entry_.connect_timeout,
-                           .tcp = keepalive_options(server_.config().limits.tcp_keepalive,
-                                                    server_.config().limits.tcp_user_timeout)};
-    server_.connector().connect(std::move(request));
-}
-
-void Database::on_connected(BackendId id, ConnectedBackend connected) {
-    const Backend* place = pool_.find(id);
-    PGB_CHECK(place != nullptr);
-    const GroupId group = place->group->id;
-    backends_[id.slot] =
-        std::make_unique<BackendConnection>(server_, *this, id, group, std::move(connected.link));
-    ReportedValues& reported = backends_[id.slot]->book().reported;
-    for (const auto& [name, value] : connected.parameters) reported.set(name, value);
-    note_reported(*backends_[id.slot]);
-    pool_.on_connected(id, server_.now());
-}
-
-void Database::note_reported(BackendConnection& backend) {
-    BackendBook& book = backend.book();
-    GroupFacts& group = facts(backend.group());
-    if (!book.settings.empty() || book.reported.joins(group.reported)) return;
-    group.reported = book.reported;
-    group.greeting.clear();
-    book.reported.for_each([&group](std::string_view name, std::string_view value) {
-        group.greeting.emplace_back(name, value);
-    });
-}
-
-void Database::on_connect_failed(BackendId id, const ConnectFailure& failure) {
-    note_trouble(failure);
-    Pool::Actions actions;
-    ConnectTrouble trouble{.sqlstate = failure.sqlstate,
-                           .message = failure.message,
-                           .permanent = failure.from_server && is_permanent(failure.sqlstate),
-                           .detail = failure.detail,
-                           .hint = failure.hint};
-    pool_.on_connect_failed(id, std::move(trouble), server_.now(), actions);
-    carry_out(actions);
-}
-
 void Database::note_trouble(const ConnectFailure& failure) {
     if (server_.now() < next_trouble_report_) return;
     next_trouble_report_ = server_.now() + kTroubleReportInterval;
@@ -249,11 +192,13 @@ bool Database::tick(Instant now) {
     pool_.tick(now, actions_);
     const bool any = !expired_.empty() || !actions_.empty();
     carry_out(actions_);
+    // After the pool: for its backends somebody waits who has a permit.
+    proving_.tick(now);
     return any;
 }
 
 Instant Database::next_deadline() const {
-    return std::min(pool_.next_deadline(), orphans_.next_deadline());
+    return std::min({pool_.next_deadline(), orphans_.next_deadline(), proving_.next_deadline()});
 }
 
 void Database::sweep(Instant now) {

@@ -12,6 +12,7 @@
 #include "proxy/app/backend_connection.h"
 #include "proxy/app/departed.h"
 #include "proxy/app/lock_sampler.h"
+#include "proxy/app/proving.h"
 #include "proxy/gate/permit.h"
 #include "proxy/io/backend_connector.h"
 #include "proxy/pool/orphans.h"
@@ -55,6 +56,12 @@ public:
     [[nodiscard]] const std::string& user_of(GroupId group) const {
         return groups_.at(static_cast<std::uint32_t>(group)).user;
     }
+    /// Passwords that clients say are right.
+    [[nodiscard]] Proving& proving() { return proving_; }
+    /// Its backends log in as its clients, not all as one that conninfo names.
+    [[nodiscard]] bool opens_as_client() const { return fixed_user_.empty(); }
+    /// A login as the client itself, but for its password.
+    [[nodiscard]] ConnectRequest proof_request(const LoginRequest& request) const;
     /// The timeouts of a permit of this workload on this database.
     [[nodiscard]] LeaseRules lease_rules(std::size_t workload) const;
 
@@ -71,6 +78,8 @@ public:
     [[nodiscard]] bool has_closing() const;
 
     void on_connected(BackendId id, ConnectedBackend connected);
+    /// What a login of this group's user has opened: the pool's if there is a place, else closed.
+    void adopt(GroupId group, ConnectedBackend connected);
     void on_connect_failed(BackendId id, const ConnectFailure& failure);
 
     /// New sessions of its group are greeted with what a backend reports while nothing is set on it.
@@ -115,6 +124,8 @@ private:
         std::uint32_t pid = 0;
     };
     void connect(const PoolAction& action);
+    [[nodiscard]] Secret backend_password(const std::string& user) const;
+    void note_greeting(GroupFacts& group, ReportedValues& reported);
     void release_lost(BackendId id);
     void note_trouble(const ConnectFailure& failure);
     [[nodiscard]] GroupFacts& facts(GroupId group);
@@ -130,6 +141,7 @@ private:
     std::map<std::uint32_t, LostBackend> lost_;  // by slot
     Departed departed_;
     std::unordered_map<std::uint32_t, GroupFacts> groups_;
+    Proving proving_;
     Pool::Actions actions_;
     std::vector<Orphan> expired_;
     Instant next_trouble_report_;

@@ -9,7 +9,9 @@
 #include "config/classify.h"
 #include "config/model.h"
 #include "proxy/admin/holders.h"
+#include "proxy/app/authenticating.h"
 #include "proxy/app/config_in_force.h"
+#include "proxy/app/doorkeeper.h"
 #include "proxy/app/output_buffer.h"
 #include "proxy/app/spare_buffers.h"
 #include "proxy/app/workload_choice.h"
@@ -38,6 +40,7 @@ struct WatchedDeadlines;
 struct DoorFacts {
     std::string name;  ///< the listener's name in the file
     bool is_unix = false;
+    DoorRules rules;
 };
 
 /// How far a frontend has come.
@@ -83,6 +86,13 @@ public:
     void on_greeting();
     void on_login_failed(std::string_view sqlstate, std::string_view message,
                          std::string_view detail = {}, std::string_view hint = {});
+
+    // authenticating.cpp: answers to what its authentication waits for.
+    void on_verifier_ready();
+    void on_peer_name(const std::optional<std::string>& name);
+    [[nodiscard]] bool awaits_proof() const;
+    void on_proved(ConnectedBackend proof);
+    void on_not_proved(const ConnectFailure& failure);
 
     /// A CancelRequest with this session's key has arrived.
     void on_cancel_request();
@@ -149,6 +159,20 @@ private:
     void close_when_flushed();
     void finish_closing();
 
+    // authenticating.cpp: what is between the startup packet and begin_login()
+    void begin_authentication();
+    void ask_for(AuthenticationKind kind);
+    void ask_for_password();
+    void ask_peer_name();
+    void refuse_method(std::string_view method);
+    std::size_t feed_authentication(std::string_view view);
+    void take_step(AuthenticationStep step, const std::string& reply);
+    void ask_verifier();
+    void start_proof();
+    void wipe_taken(std::string_view taken);
+    /// Nothing that still comes is looked at.
+    [[nodiscard]] bool is_ending() const { return is_dead() || close_when_flushed_; }
+
     // residence.cpp: `pooling: session`
     void become_resident(BackendConnection& backend);
     void refuse_login(const PoolAction& action);
@@ -193,6 +217,7 @@ private:
     SessionSlot session_;
     TcpSilence silence_;
     std::unique_ptr<Login> login_;
+    std::unique_ptr<Authenticating> authenticating_;
     const DoorFacts& door_;
     Database* database_ = nullptr;
     BackendConnection* backend_ = nullptr;

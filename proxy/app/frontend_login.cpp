@@ -25,6 +25,8 @@ std::size_t FrontendConnection::feed_login(std::string_view view) {
         if (view.size() > kEarlyInputMax) die();
         return is_dead() ? view.size() : 0;
     }
+    if (is_ending()) return view.size();
+    if (authenticating_ != nullptr) return feed_authentication(view);
     std::size_t used = 0;
     std::string& reply = server_.outbox().scratch();
     LoginStep step = LoginStep::need_more;
@@ -43,22 +45,13 @@ std::size_t FrontendConnection::feed_login(std::string_view view) {
             close_soon();
             return view.size();
         case LoginStep::cancel: start_cancel(); return view.size();
-        case LoginStep::startup: begin_login(); return used;
+        case LoginStep::startup: begin_authentication(); break;
     }
-    return used;
+    return authenticating_ == nullptr ? used : used + feed_authentication(view.substr(used));
 }
 
 void FrontendConnection::begin_login() {
     const LoginRequest& request = login_->request();
-    if (server_.is_draining()) {
-        on_login_failed(sqlstate::kCannotConnectNow, "the proxy is shutting down");
-        return;
-    }
-    if (server_.too_many_clients()) {
-        server_.totals().clients_refused += 1;
-        on_login_failed(sqlstate::kTooManyConnections, "sorry, too many clients already");
-        return;
-    }
     database_ = server_.database_for(request.database);
     if (database_ == nullptr) {
         on_login_failed(sqlstate::kInvalidCatalogName,
@@ -68,6 +61,10 @@ void FrontendConnection::begin_login() {
     workload_ = workload_at_login();
     pooling_ = server_.config().workloads[workload_].pooling;
     group_ = database_->join(request, pooling_);
+    const std::unique_ptr<Authenticating> authenticating = std::move(authenticating_);
+    if (authenticating != nullptr && authenticating->proof != nullptr) {
+        database_->adopt(group_, std::move(*authenticating->proof));
+    }
     greeting_asked_ = true;
     Pool::Actions actions;
     if (pooling_ == config::Pooling::session) {

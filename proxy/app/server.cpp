@@ -52,6 +52,17 @@ Server::Server(Loop& loop, Log& log, const config::Config& config)
       awake_sessions_(tables_, statements_),
       cancel_sender_(loop),
       idle_watch_(config.limits.client_idle_timeout),
+      doorkeeper_(loop, log,
+                  {.on_ready =
+                       [this](std::uint64_t login) {
+                           FrontendConnection* frontend = find_frontend(login);
+                           if (frontend != nullptr) frontend->on_verifier_ready();
+                       },
+                   .on_peer_name =
+                       [this](std::uint64_t login, const std::optional<std::string>& name) {
+                           FrontendConnection* frontend = find_frontend(login);
+                           if (frontend != nullptr) frontend->on_peer_name(name);
+                       }}),
       read_buffer_(kReadBufferSize),
       timer_(loop, [] {}),
       started_at_(loop.now()),
@@ -62,31 +73,11 @@ Server::Server(Loop& loop, Log& log, const config::Config& config)
         databases_.push_back(std::make_unique<Database>(*this, entry, random_seed()));
     }
     connector_ = std::make_unique<BackendConnector>(
-        loop, ConnectorCallbacks{.on_connected =
-                                     [this](ConnectedBackend connected) {
-                                         const auto found = connects_.find(connected.id);
-                                         PGB_CHECK(found != connects_.end());
-                                         const PendingConnect pending = found->second;
-                                         connects_.erase(found);
-                                         if (pending.sampler != nullptr) {
-                                             pending.sampler->on_connected(std::move(connected));
-                                             return;
-                                         }
-                                         pending.database->on_connected(pending.id,
-                                                                        std::move(connected));
-                                     },
-                                 .on_failed =
-                                     [this](const ConnectFailure& failure) {
-                                         const auto found = connects_.find(failure.id);
-                                         PGB_CHECK(found != connects_.end());
-                                         const PendingConnect pending = found->second;
-                                         connects_.erase(found);
-                                         if (pending.sampler != nullptr) {
-                                             pending.sampler->on_connect_failed(failure);
-                                             return;
-                                         }
-                                         pending.database->on_connect_failed(pending.id, failure);
-                                     }});
+        loop,
+        ConnectorCallbacks{
+            .on_connected =
+                [this](ConnectedBackend connected) { on_connected(std::move(connected)); },
+            .on_failed = [this](const ConnectFailure& failure) { on_connect_failed(failure); }});
     loop.set_turn_end([this] { end_turn(); });
 }
 
@@ -141,8 +132,10 @@ Result<bool> Server::start() {
 }
 
 Result<bool> Server::open_door(const config::Listener& listener) {
+    Result<DoorRules> rules = doorkeeper_.open(listener.auth);
+    if (!rules) return std::move(rules.error());
     door_facts_.push_back(std::make_unique<DoorFacts>(
-        DoorFacts{listener.name, listener.unix_socket_dir.has_value()}));
+        DoorFacts{listener.name, listener.unix_socket_dir.has_value(), rules.value()}));
     const DoorFacts& facts = *door_facts_.back();
     ListenerCallbacks callbacks{
         .on_accept = [this,
@@ -235,18 +228,6 @@ Database* Server::database_for(std::string_view name) {
 FrontendConnection* Server::find_frontend(std::uint64_t id) {
     const auto found = frontends_.find(id);
     return found == frontends_.end() ? nullptr : found->second.get();
-}
-
-std::uint64_t Server::new_connect(Database& database, BackendId id) {
-    const std::uint64_t number = next_connect_++;
-    connects_.emplace(number, PendingConnect{&database, id});
-    return number;
-}
-
-std::uint64_t Server::new_connect(LockSampler& sampler) {
-    const std::uint64_t number = next_connect_++;
-    connects_.emplace(number, PendingConnect{nullptr, {}, &sampler});
-    return number;
 }
 
 void Server::end_turn() {

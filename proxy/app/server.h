@@ -19,6 +19,7 @@
 #include "proxy/app/config_in_force.h"
 #include "proxy/app/database.h"
 #include "proxy/app/deadline_watch.h"
+#include "proxy/app/doorkeeper.h"
 #include "proxy/app/frontend_connection.h"
 #include "proxy/app/idle_watch.h"
 #include "proxy/app/shadow_report.h"
@@ -90,6 +91,7 @@ public:
     [[nodiscard]] const SessionTables& tables() const { return tables_; }
     [[nodiscard]] AwakeSessions& awake_sessions() { return awake_sessions_; }
     [[nodiscard]] BackendConnector& connector() { return *connector_; }
+    [[nodiscard]] Doorkeeper& doorkeeper() { return doorkeeper_; }
     [[nodiscard]] CancelSender& cancel_sender() { return cancel_sender_; }
     [[nodiscard]] CancelKeys& cancel_keys() { return cancel_keys_; }
     [[nodiscard]] IdleWatch& idle_watch() { return idle_watch_; }
@@ -122,6 +124,7 @@ public:
     /// An id for a connect, and whose it was when the answer comes.
     std::uint64_t new_connect(Database& database, BackendId id);
     std::uint64_t new_connect(LockSampler& sampler);
+    std::uint64_t new_connect(Proving& proving);
 
     /// What a session has noted about the deadlines of its transactions.
     void note_deadlines(std::size_t workload, DeadlineNotes notes);
@@ -137,12 +140,16 @@ private:
         Database* database = nullptr;
         BackendId id;
         LockSampler* sampler = nullptr;  // not null: the connection is for it
+        Proving* proving = nullptr;      // the same
     };
     struct StampedSnapshot {
         Snapshot snapshot;
         Instant made;
     };
 
+    void on_connected(ConnectedBackend connected);
+    void on_connect_failed(const ConnectFailure& failure);
+    PendingConnect take_connect(std::uint64_t number);
     void accept(const DoorFacts& door, AcceptedConnection connection);
     Result<bool> open_door(const config::Listener& listener);
     Result<bool> open_http(const config::Address& address, bool is_for_people);
@@ -187,6 +194,7 @@ private:
     CancelSender cancel_sender_;
     IdleWatch idle_watch_;
     DeadlineWatch deadlines_;
+    Doorkeeper doorkeeper_;
     Totals totals_;
     ReloadFigures reload_figures_;
     std::vector<WorkloadTimes> times_;

@@ -35,7 +35,8 @@ Duration Server::retry_after(Waiter& refused, std::size_t workload, ShedReason r
         case ShedReason::backend_lost:
         case ShedReason::pin_limit: break;
     }
-    const Duration earliest = std::max(gate_.expected_wait(lane), std::min(not_before, cap));
+    const Duration earliest =
+        std::max(gate_.expected_wait(lane, loop_.now()), std::min(not_before, cap));
     const auto later = static_cast<double>(earliest.count()) * (1 + 0.5 * random_fraction());
     const Duration after = std::clamp<Duration>(
         std::chrono::ceil<milliseconds>(Duration(static_cast<Duration::rep>(later))),

@@ -11,6 +11,8 @@
 #include "protocol/query_tags.h"
 #include "protocol/workload_setting.h"
 #include "proxy/cli/load_config.h"
+#include "proxy/session/housekeeping_texts.h"
+#include "proxy/session/reset_text.h"
 
 namespace pgb {
 
@@ -69,6 +71,7 @@ public:
         login.text = login.chosen = {};
         pooling_ = config_.workloads[classifier_.workload_of(login)].pooling;
         print_subject();
+        if (pooling_ == config::Pooling::transaction) print_housekeeping();
         if (!subject_.chosen.empty() && by_name()) return;
         for (std::size_t i = 0; i < config_.workloads.size(); ++i) {
             const bool yes = rule(i, false);
@@ -86,6 +89,27 @@ private:
              << quote(subject_.listener) << ", client "
              << (subject_.client.empty() ? std::string_view("of a Unix socket") : subject_.client)
              << "\n";
+    }
+
+    // A choice of a workload that stands in the text counts for the text itself.
+    void print_housekeeping() {
+        if (read_workload_setting(subject_.text)) return;
+        if (ResetText::read(subject_.text)) {
+            out_ << "housekeeping, answered by the proxy unless the session keeps a backend; "
+                    "then:\n";
+            return;
+        }
+        switch (housekeeping_of(subject_.text)) {
+            case Housekeeping::no: return;
+            case Housekeeping::alone:
+            case Housekeeping::also_in_virtual_block:
+            case Housekeeping::ping:
+                out_ << "housekeeping, in a lane of its own; behind other work in a block:\n";
+                return;
+            case Housekeeping::setting:
+                out_ << "housekeeping, in a lane of its own while the workload is full:\n";
+                return;
+        }
     }
 
     bool by_name() {

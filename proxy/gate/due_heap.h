@@ -51,9 +51,7 @@ public:
 
     [[nodiscard]] bool empty() const { return root_ == nullptr; }
     /// When the first is due; never() when there is none.
-    [[nodiscard]] Instant first_due() const {
-        return root_ == nullptr ? Instant::never() : root_->due_;
-    }
+    [[nodiscard]] Instant first_due() const { return first_due_; }
 
     void push(T& item, Instant due) {
         Hook& hook = item;
@@ -90,6 +88,7 @@ private:
     // The root is in the heap, too: it stands before itself.
     void set_root(Hook* root) {
         root_ = root;
+        first_due_ = root_ == nullptr ? Instant::never() : root_->due_;
         if (root_ == nullptr) return;
         root_->before_ = root_;
         root_->next_ = nullptr;
@@ -133,6 +132,7 @@ private:
     }
 
     Hook* root_ = nullptr;
+    Instant first_due_ = Instant::never();
     std::uint64_t pushed_ = 0;
 };
 

@@ -23,7 +23,7 @@ LaneId Gate::add_lane(std::string name, LaneBudget budget, LaneRules rules) {
 void Gate::set_budget(LaneId id, LaneBudget budget) {
     Lane& lane = at(id);
     lane.budget = budget;
-    if (lane.rules.mode == LaneMode::enforce) lane.limit = budget.concurrency;
+    set_limits(lane);
     if (lane.shadow != nullptr) lane.shadow->set_budget(budget);
 }
 
@@ -31,15 +31,28 @@ void Gate::set_mode(LaneId id, LaneMode mode) {
     Lane& lane = at(id);
     if (mode == lane.rules.mode) return;
     lane.rules.mode = mode;
-    switch (mode) {
-        case LaneMode::enforce: lane.limit = lane.budget.concurrency; break;
-        case LaneMode::shadow:
-            // Nothing is below it, so every arrival goes the way that admit_in_shadow() is on.
-            lane.limit = 0;
-            if (lane.shadow == nullptr) lane.shadow = std::make_unique<ShadowLane>(lane.budget);
-            lane.shadow->restart(lane.budget);
+    set_limits(lane);
+    if (mode != LaneMode::shadow) return;
+    if (lane.shadow == nullptr) lane.shadow = std::make_unique<ShadowLane>(lane.budget);
+    lane.shadow->restart(lane.budget);
+}
+
+void Gate::set_limits(Lane& lane) {
+    constexpr auto kNoEnd = std::numeric_limits<std::uint32_t>::max();
+    switch (lane.rules.mode) {
+        case LaneMode::enforce:
+            lane.limit = lane.budget.concurrency;
+            lane.places = lane.budget.queue;
             break;
-        case LaneMode::off: lane.limit = std::numeric_limits<std::uint32_t>::max(); break;
+        case LaneMode::shadow:
+            // No permit below it, and never full: every arrival goes to judge_without_permit().
+            lane.limit = 0;
+            lane.places = kNoEnd;
+            break;
+        case LaneMode::off:
+            lane.limit = kNoEnd;
+            lane.places = kNoEnd;
+            break;
     }
 }
 
@@ -47,22 +60,12 @@ Verdict Gate::judge_after_waiters(Lane& lane, Waiter& newcomer, Instant now,
                                   std::vector<Settled>& out) {
     grant_waiting(lane, now, out);
     if (has_permit(lane)) return admit(lane, now);
-    now_ = now;
     if (!has_place(lane)) return shed(lane, ShedReason::queue_full);
     return queue_or_shed(lane, newcomer, now);
 }
 
 Verdict Gate::judge_without_permit(Lane& lane, Waiter& newcomer, Instant now,
                                    std::vector<Settled>& out) {
-    now_ = now;
-    const bool is_full = !has_place(lane) && lane.rules.mode == LaneMode::enforce;
-    // Nobody is to be shed first: the usual refusal, which saves no register either.
-    if (is_full && lane.deadlines.first_due() > now) return shed(lane, ShedReason::queue_full);
-    return judge_after_deadlines(lane, newcomer, now, out);
-}
-
-Verdict Gate::judge_after_deadlines(Lane& lane, Waiter& newcomer, Instant now,
-                                    std::vector<Settled>& out) {
     if (lane.rules.mode == LaneMode::shadow) return admit_in_shadow(lane, newcomer.due_, now, out);
     shed_past_deadline(lane, now, out);
     if (!has_place(lane)) return shed(lane, ShedReason::queue_full);
@@ -155,7 +158,6 @@ void Gate::cancel(Waiter& waiter, Leave why) {
 }
 
 void Gate::dispatch(Instant now, std::vector<Settled>& out) {
-    now_ = now;
     for (const auto& lane : lanes_) {
         lane->turnover.fold(now);
         if (lane->rules.mode == LaneMode::shadow) lane->shadow->dispatch(now);

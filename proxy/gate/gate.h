@@ -149,7 +149,9 @@ public:
 
     /// How long a transaction that arrived now would wait for a permit, were the queue without end:
     /// from the recent turnover of permits, at least 1 ms. The caller caps it and adds jitter.
-    [[nodiscard]] Duration expected_wait(LaneId id) const { return expected_wait(at(id), now_); }
+    [[nodiscard]] Duration expected_wait(LaneId id, Instant now) const {
+        return expected_wait(at(id), now);
+    }
 
     /// Tells a session that was just refused for want of a slot when to come back: in whole
     /// milliseconds, from 1 to `cap`, so spread over those who were refused that about as many come
@@ -183,14 +185,21 @@ private:
         PGB_CHECK(index_of(id) < lanes_.size());
         return *lanes_[index_of(id)];
     }
+    static void set_limits(Lane& lane);
     static bool has_permit(const Lane& lane) { return lane.stats.running < lane.limit; }
-    static bool has_place(const Lane& lane) { return lane.stats.waiting < lane.budget.queue; }
-    Verdict judge(Lane& lane, Waiter& newcomer, Instant now, std::vector<Settled>& out) {
+    static bool has_place(const Lane& lane) { return lane.stats.waiting < lane.places; }
+    static Verdict judge(Lane& lane, Waiter& newcomer, Instant now, std::vector<Settled>& out) {
         ++lane.stats.arrived;
         if (newcomer.due_ <= now) return shed_overdue(lane, now);
-        if (!has_permit(lane)) return judge_without_permit(lane, newcomer, now, out);
-        if (!lane.queue.empty()) return judge_after_waiters(lane, newcomer, now, out);
-        return admit(lane, now);
+        if (has_permit(lane)) {
+            if (!lane.queue.empty()) return judge_after_waiters(lane, newcomer, now, out);
+            return admit(lane, now);
+        }
+        // Nobody is to be shed first, who would leave a place: the usual refusal.
+        if (!has_place(lane) && lane.deadlines.first_due() > now) {
+            return shed(lane, ShedReason::queue_full);
+        }
+        return judge_without_permit(lane, newcomer, now, out);
     }
     static Permit grant(Lane& lane, Instant now) {
         LaneStats& stats = lane.stats;
@@ -210,19 +219,17 @@ private:
 
     // The rarer ends of arrive(), out of line and called last, so that the usual admission saves no
     // register.
-    Verdict judge_after_waiters(Lane& lane, Waiter& newcomer, Instant now,
-                                std::vector<Settled>& out);
-    Verdict judge_without_permit(Lane& lane, Waiter& newcomer, Instant now,
-                                 std::vector<Settled>& out);
-    [[gnu::noinline]] static Verdict judge_after_deadlines(Lane& lane, Waiter& newcomer,
-                                                           Instant now, std::vector<Settled>& out);
+    static Verdict judge_after_waiters(Lane& lane, Waiter& newcomer, Instant now,
+                                       std::vector<Settled>& out);
+    static Verdict judge_without_permit(Lane& lane, Waiter& newcomer, Instant now,
+                                        std::vector<Settled>& out);
     static Verdict shed_overdue(Lane& lane, Instant now);
     static Verdict queue_or_shed(Lane& lane, Waiter& newcomer, Instant now);
     static Verdict admit_in_shadow(Lane& lane, Instant due, Instant now, std::vector<Settled>& out);
     // returning.cpp: who was refused and comes back
-    Verdict come_back(Lane& lane, Waiter& newcomer, Instant now, std::vector<Settled>& out);
+    static Verdict come_back(Lane& lane, Waiter& newcomer, Instant now, std::vector<Settled>& out);
     static Verdict park(Lane& lane, Waiter& early, const Promise& promise);
-    void unpark(Lane& lane, Instant now, std::vector<Settled>& out);
+    static void unpark(Lane& lane, Instant now, std::vector<Settled>& out);
     static void cancel_parked(Waiter& waiter, Leave why);
     static void end_parking(Lane& lane, Waiter& parked);
     static void count_parked_shed(Lane& lane, ShedReason reason);
@@ -237,8 +244,6 @@ private:
 
     // Permits and waiters point at their lane, so lanes stay where they were made.
     std::vector<std::unique_ptr<Lane>> lanes_;
-    // The latest time the gate was told; expected_wait() is asked right after a refusal.
-    Instant now_;
 };
 
 }  // namespace pgb

@@ -83,6 +83,7 @@ private:
 struct alignas(64) Lane {
     Lane(LaneId number, std::string lane_name, LaneBudget lane_budget)
         : limit(lane_budget.concurrency),
+          places(lane_budget.queue),
           budget(lane_budget),
           id(number),
           name(std::move(lane_name)) {}
@@ -90,6 +91,8 @@ struct alignas(64) Lane {
     /// An arrival is admitted at once while fewer are running: B, none in shadow (whose arrivals go
     /// another way), no end if off.
     std::uint32_t limit;
+    /// A newcomer may wait while fewer wait: Q, no end where nobody is refused.
+    std::uint32_t places;
     LaneRules rules;
     LaneBudget budget;
     Turnover turnover;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "proxy/base/instant.h"
+#include "proxy/base/secret.h"
 #include "proxy/io/backend_link.h"
 #include "proxy/io/loop.h"
 #include "proxy/io/socket.h"
@@ -25,6 +26,8 @@ struct ConnectRequest {
     /// Empty: as the connection string says.
     std::string database;
     std::string user;
+    /// Empty: as the connection string, the environment and .pgpass say.
+    Secret password = {};
     /// The startup packet's other parameters. `application_name` and `client_encoding` travel under
     /// their own names, `options` as it stands, every other one behind it as `-c name=value`.
     ParameterList startup_parameters;
@@ -40,6 +43,8 @@ struct ConnectedBackend {
     std::string server_version;
     /// The ParameterStatus values after login, in the order in which PostgreSQL documents them.
     ParameterList parameters;
+    /// PostgreSQL asked for the password, so it was right.
+    bool used_password = false;
 };
 
 struct ConnectFailure {

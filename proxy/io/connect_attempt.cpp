@@ -61,6 +61,7 @@ void ConnectAttempt::start() {
     auto planned = plan_connect(request_);
     if (!planned.ok()) return fail(std::move(planned.error()));
     options_ = std::move(planned.value());
+    request_.password = Secret();
     hosts_ = hosts_of(options_);
     slice_ = request_.timeout;
     arm_timer();
@@ -126,6 +127,8 @@ void ConnectAttempt::open() {
     keywords.push_back(nullptr);
     values.push_back(nullptr);
     connection_ = PQconnectStartParams(keywords.data(), values.data(), 0);
+    // libpq has its own copy, which it overwrites when the connection ends.
+    options_.wipe_password();
     if (connection_ == nullptr) {
         ConnectFailure failure;
         failure.message = "out of memory";
@@ -258,6 +261,7 @@ void ConnectAttempt::succeed() {
 
     ConnectedBackend backend;
     backend.id = request_.id;
+    backend.used_password = PQconnectionUsedPassword(connection_) != 0;
     for (const char* name : kReported) {
         if (const char* value = PQparameterStatus(connection_, name); value != nullptr) {
             backend.parameters.emplace_back(name, value);

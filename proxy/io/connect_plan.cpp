@@ -179,6 +179,13 @@ void ConnectOptions::set(std::string_view keyword, std::string value) {
     }
 }
 
+void ConnectOptions::wipe_password() {
+    for (auto& [known, value] : options_) {
+        if (known == "password") wipe(value);
+    }
+    set("password", "");
+}
+
 bool ConnectHost::needs_lookup() const {
     // A slash or an at sign begins the directory or the abstract name of a Unix socket.
     return hostaddr.empty() && !host.empty() && host[0] != '/' && host[0] != '@' &&
@@ -200,6 +207,7 @@ Result<ConnectOptions, ConnectFailure> plan_connect(const ConnectRequest& reques
     add_keepalive(options, request.tcp);
     if (!request.database.empty()) options.set("dbname", request.database);
     if (!request.user.empty()) options.set("user", request.user);
+    if (!request.password.empty()) options.set("password", request.password.text());
     if (auto added = add_startup_parameters(options, request); !added.ok()) return added.error();
     return merged;
 }

@@ -17,6 +17,8 @@ public:
     /// An empty value removes the keyword, as libpq takes the two for the same.
     void set(std::string_view keyword, std::string value);
     [[nodiscard]] const ParameterList& all() const { return options_; }
+    /// Overwrites the password.
+    void wipe_password();
 
 private:
     ParameterList options_;

@@ -111,6 +111,15 @@ void Pool::forget_waiter(PoolWaiter& waiter) {
     }
 }
 
+std::optional<BackendId> Pool::adopt(GroupId id) {
+    Group& group = groups_.at(id);
+    group.greeting_known = true;
+    // What was wrong with the group's logins no longer is.
+    group.refused_until = Instant();
+    if (!roster_.has_place()) return std::nullopt;
+    return roster_.open(group).id;
+}
+
 void Pool::give_back(BackendId id, Instant now) {
     Backend& backend = roster_.at(id);
     PGB_CHECK(backend.state == BackendState::lent);

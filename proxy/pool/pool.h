@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -27,7 +28,8 @@ namespace pgb {
 /// Invariants after every public call:
 ///   I1  connecting + idle + lent + pinned + closing + orphaned <= P, except after set_limits()
 ///       lowered P: then their sum only falls.
-///   I2  connects and swaps under way <= connecting_max; while unreachable none begins beside another.
+///   I2  connects and swaps under way <= connecting_max, those of set_other_connects() counted as far
+///       as the pool begins them; while unreachable none begins beside another.
 ///   I3  pins <= P - 1, and of each workload <= its pinned_max, with the same exception.
 ///   I4  every ask ends in exactly one lend, greet or refuse, or in forget_waiter.
 ///   I5  within one workload and group backends are lent in order of arrival.
@@ -83,6 +85,14 @@ public:
     void ask_login(PoolWaiter& waiter, GroupId group, Instant now, Actions& out);
     /// Its session has left or was cancelled. Nothing happens to one that does not wait.
     void forget_waiter(PoolWaiter& waiter);
+
+    // --- Logins that were proved by a login to PostgreSQL ---------------------------------------
+
+    /// Connects under way that are not the pool's own count against connecting_max.
+    void set_other_connects(std::uint32_t count) { other_connects_ = count; }
+    /// A backend of the group was opened by somebody else: its logins can be greeted from now on. If
+    /// there is a place for it, it is in state connecting and on_connected() must follow.
+    [[nodiscard]] std::optional<BackendId> adopt(GroupId group);
 
     // --- Lent backends ------------------------------------------------------------------------
 
@@ -189,7 +199,7 @@ private:
     void plan_swap(Instant now);
 
     [[nodiscard]] bool may_open(Instant now) const {
-        return pacing_.may_begin(opening_count(), now);
+        return pacing_.may_begin(opening_count() + other_connects_, now);
     }
     [[nodiscard]] bool can_serve(const Flow& flow, bool may_open_now, Instant now) const;
     [[nodiscard]] bool may_swap_for(const Flow& flow, Instant now) const;
@@ -208,6 +218,7 @@ private:
     std::uint32_t pins_ = 0;
     std::uint32_t residents_ = 0;
     std::uint32_t promised_ = 0;  // swaps under way
+    std::uint32_t other_connects_ = 0;
     std::size_t login_waiting_ = 0;
     bool is_above_size_ = false;    // since P was lowered, until the last one above it has gone
     Group* probe_group_ = nullptr;  // failed last; kept until the server is reachable

@@ -42,8 +42,9 @@ def refusal_lines(figures):
 
 
 def gate_table(rows):
-    yield f"{'the gate, per transaction':27}{'ns':>8}{'goal':>8}{'instructions':>14}{'bytes':>7}"
+    yield f"{'the gate, per transaction':27}{'ns':>8}{'goal':>8}{'reference':>11}{'instructions':>14}{'bytes':>7}"
     for figures in rows:
-        goal = "–" if figures["goal_ns"] is None else f"{figures['goal_ns']:.1f}"
-        yield (f"{figures['operation']:27}{figures['ns']:8.2f}{goal:>8}{figures['instructions']:14.1f}"
+        goal, reference = ("–" if ns is None else f"{ns:.1f}" for ns in (figures["goal_ns"], figures["reference_ns"]))
+        name = "(the empty loop)" if figures["operation"] == "nothing" else figures["operation"]
+        yield (f"{name:27}{figures['ns']:8.2f}{goal:>8}{reference:>11}{figures['instructions']:14.1f}"
                f"{figures['bytes_allocated']:7}")

@@ -39,6 +39,7 @@ HBA = """
 local all postgres                trust
 host  all locked    127.0.0.1/32  scram-sha-256
 host  all banned    127.0.0.1/32  reject
+host  all +proven   127.0.0.1/32  scram-sha-256
 local all all                     trust
 host  all all       127.0.0.1/32  trust
 """
@@ -50,6 +51,7 @@ create role locked login password 'right-and-secret';
 create role banned login;
 create role lonely login connection limit 0;
 create role clerk;
+create role proven;
 grant clerk to alice, bob;
 """
 

@@ -139,4 +139,23 @@ TEST_CASE("explain: what is not in the file leaves with 2") {
     CHECK(out.str().empty());
 }
 
+TEST_CASE("explain: housekeeping is named, with the workload that it has inside a block") {
+    const auto said = [](std::string user, std::string query, std::string application_name = "") {
+        ExplainOptions asked;
+        asked.user = std::move(user);
+        asked.query = std::move(query);
+        asked.application_name = std::move(application_name);
+        return ask(asked);
+    };
+    CHECK(
+        said("app", "SELECT 1").has("in a lane of its own; behind other work in a block:\n  1. "));
+    CHECK(
+        said("app", "DISCARD ALL").has("answered by the proxy unless the session keeps a backend"));
+    CHECK(said("app", "SHOW work_mem").has("in a lane of its own while the workload is full"));
+    CHECK_FALSE(said("app", "SELECT 2").has("housekeeping"));
+    CHECK_FALSE(said("app", "SET pgbulkhead.workload = 'near'").has("housekeeping"));
+    // A session that keeps its backend has no such lane.
+    CHECK_FALSE(said("app", "SELECT 1", "kept").has("housekeeping"));
+}
+
 }  // namespace pgb::config::test

@@ -27,7 +27,7 @@ void every_way(Gate& gate, LaneId lane, std::vector<Client>& clients, std::vecto
     gate.count_shed(lane, ShedReason::pool_timeout);
     gate.set_budget(lane, gate.budget(lane));
     (void)gate.next_deadline();
-    (void)gate.expected_wait(lane);
+    (void)gate.expected_wait(lane, now);
     gate.dispatch(now + std::chrono::milliseconds(60), out);
     gate.shed_all_waiting(ShedReason::draining, out);
     out.clear();

@@ -203,7 +203,7 @@ private:
         settle();
         const bool too_long = verdict.arrival == Arrival::shed && due > now_ &&
                               verdict.reason == ShedReason::deadline;
-        if (too_long) REQUIRE(gate_.expected_wait(lane) > due - now_);
+        if (too_long) REQUIRE(gate_.expected_wait(lane, now_) > due - now_);
         model_[client.lane].arrive(i, now_, due, too_long, expected_);
         client.permit = std::move(verdict.permit);
         switch (verdict.arrival) {
@@ -262,7 +262,8 @@ private:
             REQUIRE(stats.running == model_[i].running);
             REQUIRE(stats.waiting == model_[i].queue.size());
             deadline = std::min(deadline, model_[i].deadline());
-            REQUIRE(gate_.expected_wait(static_cast<LaneId>(i)) >= std::chrono::milliseconds(1));
+            REQUIRE(gate_.expected_wait(static_cast<LaneId>(i), now_) >=
+                    std::chrono::milliseconds(1));
         }
         REQUIRE(gate_.next_deadline() == deadline);
     }

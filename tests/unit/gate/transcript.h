@@ -244,7 +244,7 @@ private:
         const Instant deadline = gate_.next_deadline();
         return deadline.is_never() ? "never" : in_ms(deadline.since_start());
     }
-    Outcome expected(const Words& w) { return in_ms(gate_.expected_wait(lane_of(w[1]))); }
+    Outcome expected(const Words& w) { return in_ms(gate_.expected_wait(lane_of(w[1]), now_)); }
     Outcome mode(const Words& w) {
         for (const LaneMode mode : kLaneModes) {
             if (to_word(mode) != w[2]) continue;

@@ -1,0 +1,203 @@
+// A frontend between its startup packet and the pool: it says who it is, as its door demands. Nothing
+// of a workload, a budget or a pool is touched before that. Everything here belongs to
+// FrontendConnection.
+
+#include "proxy/app/authenticating.h"
+
+#include <cstring>
+
+#include "config/forms.h"
+#include "protocol/sqlstate.h"
+#include "proxy/app/database.h"
+#include "proxy/app/frontend_connection.h"
+#include "proxy/app/server.h"
+#include "proxy/io/peer_name.h"
+#include "proxy/io/random.h"
+#include "proxy/io/socket_address.h"
+
+namespace pgb {
+
+namespace {
+
+// More than any client sends before it is let in.
+constexpr std::size_t kEarlyInputMax = std::size_t{64} << 10;
+// As PostgreSQL's SCRAM_RAW_NONCE_LEN.
+constexpr std::size_t kNonceSize = 18;
+
+}  // namespace
+
+void FrontendConnection::begin_authentication() {
+    if (server_.is_draining()) {
+        on_login_failed(sqlstate::kCannotConnectNow, "the proxy is shutting down");
+        return;
+    }
+    if (server_.too_many_clients()) {
+        server_.totals().clients_refused += 1;
+        on_login_failed(sqlstate::kTooManyConnections, "sorry, too many clients already");
+        return;
+    }
+    switch (door_.rules.method) {
+        case config::AuthMethod::trust: begin_login(); return;
+        case config::AuthMethod::scram_sha_256: ask_for(AuthenticationKind::scram); return;
+        case config::AuthMethod::passthrough: ask_for_password(); return;
+        case config::AuthMethod::peer: ask_peer_name(); return;
+        case config::AuthMethod::cert: refuse_method("certificate"); return;
+    }
+}
+
+void FrontendConnection::ask_for(AuthenticationKind kind) {
+    authenticating_ = std::make_unique<Authenticating>();
+    authenticating_->machine.emplace(kind, login_->request().user, "", random_bytes(kNonceSize));
+    std::string& reply = server_.outbox().scratch();
+    authenticating_->machine->begin(reply);
+    say(reply);
+}
+
+// A password in the clear is asked for only where nobody can read it on its way.
+void FrontendConnection::ask_for_password() {
+    const bool is_private = door_.is_unix || config::is_loopback(address_host(peer_));
+    if (!is_private && !door_.rules.allow_insecure) {
+        server_.doorkeeper().note_refused(door_.name, login_->request().user, peer_,
+                                          "the password would travel in the clear");
+        on_login_failed(sqlstate::kInvalidAuthorizationSpecification,
+                        "the connection is not encrypted, and the password would travel in the "
+                        "clear");
+        return;
+    }
+    ask_for(AuthenticationKind::password);
+}
+
+void FrontendConnection::ask_peer_name() {
+    const std::optional<std::uint32_t> user_id = peer_user_id(socket_.fd());
+    if (!user_id) {
+        refuse_method("Peer");
+        return;
+    }
+    authenticating_ = std::make_unique<Authenticating>();
+    authenticating_->waits = true;
+    server_.doorkeeper().ask_peer_name(*user_id, id_);
+}
+
+void FrontendConnection::on_peer_name(const std::optional<std::string>& name) {
+    if (is_ending() || authenticating_ == nullptr) return;
+    const std::string& user = login_->request().user;
+    const UserMapFile* map = door_.rules.map;
+    const bool is_allowed =
+        name && (map == nullptr ? *name == user : map->map().allows(*name, user));
+    if (!is_allowed) {
+        server_.doorkeeper().note_refused(door_.name, user, peer_,
+                                          "the client runs as " + name.value_or("nobody known"));
+        refuse_method("Peer");
+        return;
+    }
+    begin_login();
+    pump();
+}
+
+void FrontendConnection::refuse_method(std::string_view method) {
+    server_.totals().auth_failures += 1;
+    std::string& reply = server_.outbox().scratch();
+    append_method_failure(reply, method, login_->request().user);
+    say(reply);
+    if (!is_dead()) close_soon();
+}
+
+std::size_t FrontendConnection::feed_authentication(std::string_view view) {
+    std::size_t used = 0;
+    while (authenticating_ != nullptr && !authenticating_->waits && !is_ending()) {
+        std::size_t consumed = 0;
+        std::string& reply = server_.outbox().scratch();
+        const AuthenticationStep step =
+            authenticating_->machine->on_bytes(view.substr(used), consumed, reply);
+        used += consumed;
+        if (step == AuthenticationStep::prove) wipe_taken(view.substr(0, used));
+        take_step(step, reply);
+        if (consumed == 0) break;
+    }
+    if (!is_dead() && view.size() - used > kEarlyInputMax + 1) die();
+    return is_dead() ? view.size() : used;
+}
+
+void FrontendConnection::take_step(AuthenticationStep step, const std::string& reply) {
+    say(reply);
+    if (is_dead()) return;
+    switch (step) {
+        case AuthenticationStep::need_more: return;
+        case AuthenticationStep::verifier: ask_verifier(); return;
+        case AuthenticationStep::prove: start_proof(); return;
+        case AuthenticationStep::accepted: begin_login(); return;
+        case AuthenticationStep::refused:
+            server_.totals().auth_failures += 1;
+            server_.doorkeeper().note_refused(door_.name, login_->request().user, peer_,
+                                              "not proved");
+            close_soon();
+            return;
+    }
+}
+
+void FrontendConnection::ask_verifier() {
+    Authenticating& state = *authenticating_;
+    const auto verdict = door_.rules.users->verdict(login_->request().user, id_, state.has_waited);
+    state.waits = !verdict;
+    if (!verdict) return;
+    std::string& reply = server_.outbox().scratch();
+    const AuthenticationStep step =
+        state.machine->on_verifier(verdict->verifier, verdict->is_doomed, reply);
+    take_step(step, reply);
+}
+
+void FrontendConnection::on_verifier_ready() {
+    if (is_dead() || authenticating_ == nullptr || !authenticating_->waits) return;
+    authenticating_->has_waited = true;
+    ask_verifier();
+    pump();
+}
+
+// A password that was read lies where it was read to, and maybe its end in the shared buffer too.
+void FrontendConnection::wipe_taken(std::string_view taken) {
+    const std::span<char> shared = server_.read_buffer();
+    const auto offset = taken.data() - shared.data();
+    const bool is_shared = offset >= 0 && static_cast<std::size_t>(offset) < shared.size();
+    if (is_shared) {
+        explicit_bzero(shared.data() + offset, taken.size());
+        return;
+    }
+    explicit_bzero(shared.data(), shared.size());
+    explicit_bzero(input_.data() + input_at_, taken.size());
+}
+
+void FrontendConnection::start_proof() {
+    Authenticating& state = *authenticating_;
+    const LoginRequest& request = login_->request();
+    Database* database = server_.database_for(request.database);
+    if (database == nullptr) {
+        // Nobody can be asked whether the password is right, so nothing else is told either.
+        server_.doorkeeper().note_refused(door_.name, request.user, peer_,
+                                          "no entry of `databases` serves the database");
+        std::string& reply = server_.outbox().scratch();
+        append_password_failure(reply, request.user);
+        take_step(AuthenticationStep::refused, reply);
+        return;
+    }
+    state.waits = true;
+    database->proving().ask(id_, request, state.machine->password(), door_.rules.cache_lifetime);
+}
+
+void FrontendConnection::on_proved(ConnectedBackend proof) {
+    authenticating_->proof = std::make_unique<ConnectedBackend>(std::move(proof));
+    begin_login();
+    pump();
+}
+
+void FrontendConnection::on_not_proved(const ConnectFailure& failure) {
+    server_.doorkeeper().note_refused(door_.name, login_->request().user, peer_, failure.message);
+    on_login_failed(failure.sqlstate.empty() ? sqlstate::kConnectionFailure
+                                             : std::string_view(failure.sqlstate),
+                    failure.message, failure.detail, failure.hint);
+}
+
+bool FrontendConnection::awaits_proof() const {
+    return !is_ending() && authenticating_ != nullptr && authenticating_->waits;
+}
+
+}  // namespace pgb

@@ -1,0 +1,111 @@
+#include "proxy/app/doorkeeper.h"
+
+#include <utility>
+
+#include "proxy/io/loop.h"
+#include "proxy/io/peer_name.h"
+#include "proxy/io/random.h"
+
+namespace pgb {
+
+namespace {
+
+constexpr std::size_t kMockSecretSize = 32;
+// Of the four threads of libuv's pool; the others are left to host names.
+constexpr std::size_t kHashesAtOnce = 2;
+// Who tries many passwords does not fill the disk.
+constexpr Duration kReportInterval = std::chrono::seconds(1);
+
+}  // namespace
+
+class Doorkeeper::PeerName final : public OffLoopWork {
+public:
+    PeerName(Doorkeeper& owner, std::uint32_t user_id, std::uint64_t login)
+        : owner_(owner), user_id_(user_id), login_(login) {}
+
+    void run() override { name_ = user_name(user_id_); }
+    void done() override { owner_.news_.on_peer_name(login_, name_); }
+
+private:
+    Doorkeeper& owner_;
+    std::uint32_t user_id_;
+    std::uint64_t login_;
+    std::optional<std::string> name_;
+};
+
+Doorkeeper::Doorkeeper(Loop& loop, Log& log, LoginNews news)
+    : loop_(loop),
+      log_(log),
+      news_(std::move(news)),
+      mock_secret_(random_bytes(kMockSecretSize)),
+      off_loop_(loop, kHashesAtOnce) {}
+
+Result<DoorRules> Doorkeeper::open(const config::AuthConfig& auth) {
+    DoorRules rules{.method = auth.method,
+                    .allow_insecure = auth.allow_insecure,
+                    .cache_lifetime = auth.cache_lifetime};
+    if (auth.method == config::AuthMethod::scram_sha_256) {
+        Result<Users*> users = users_of(auth.users_file.value_or(""));
+        if (!users) return std::move(users.error());
+        rules.users = users.value();
+    }
+    if (auth.method == config::AuthMethod::peer && auth.user_map) {
+        Result<UserMapFile*> map = map_of(*auth.user_map);
+        if (!map) return std::move(map.error());
+        rules.map = map.value();
+    }
+    return rules;
+}
+
+Result<Users*> Doorkeeper::users_of(const std::string& path) {
+    for (const auto& users : users_) {
+        if (users->path() == path) return users.get();
+    }
+    auto users = std::make_unique<Users>(Users::Tools{.loop = loop_,
+                                                      .log = log_,
+                                                      .off_loop = off_loop_,
+                                                      .mock_secret = mock_secret_,
+                                                      .on_ready = news_.on_ready},
+                                         path);
+    if (!users->read()) return Error{"the users file " + path + " cannot be used"};
+    users_.push_back(std::move(users));
+    return users_.back().get();
+}
+
+Result<UserMapFile*> Doorkeeper::map_of(const std::string& path) {
+    for (const auto& map : maps_) {
+        if (map->path() == path) return map.get();
+    }
+    auto map = std::make_unique<UserMapFile>(loop_, log_, path);
+    if (!map->read()) return Error{"the user map " + path + " cannot be used"};
+    maps_.push_back(std::move(map));
+    return maps_.back().get();
+}
+
+void Doorkeeper::ask_peer_name(std::uint32_t user_id, std::uint64_t login) {
+    off_loop_.run(std::make_unique<PeerName>(*this, user_id, login));
+}
+
+Secret Doorkeeper::password_of(std::string_view user) const {
+    for (const auto& users : users_) {
+        const std::string_view password = users->password_of(user);
+        if (!password.empty()) return Secret(password);
+    }
+    return {};
+}
+
+void Doorkeeper::note_refused(std::string_view door, std::string_view user, std::string_view client,
+                              std::string_view why) {
+    if (loop_.now() < next_report_) {
+        ++unreported_;
+        return;
+    }
+    next_report_ = loop_.now() + kReportInterval;
+    log_.info("login_refused", {{"listener", door},
+                                {"user", user},
+                                {"client", client},
+                                {"reason", why},
+                                {"others_since", std::exchange(unreported_, 0)}});
+}
+
+}  // namespace pgb
