@@ -124,7 +124,7 @@ def may_remount():
 
 
 @pytest.fixture
-def unprivileged(postgres, monkeypatch):
+def unprivileged(postgres, program, monkeypatch):
     if os.geteuid() != 0:
         pytest.skip("only root can become nobody")
     proxy = Unprivileged(postgres, start=False)

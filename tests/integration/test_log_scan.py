@@ -19,6 +19,10 @@ def test_a_secret_anywhere_in_a_line_is_found(secret_):
     assert len(findings(log, {secret_, "not there"})) == 1
 
 
+def test_a_secret_is_found_as_the_log_would_spell_it():
+    assert findings(b'x="say \\"open\\" \\\\ now"\n', {'say "open" \\ now'})
+
+
 def test_a_registered_secret_is_found():
     word = secret("one-that-only-this-test-knows")
     assert findings(b"x=" + word.encode() + b"\n")

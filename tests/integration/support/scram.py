@@ -6,7 +6,7 @@ import hmac
 import os
 import struct
 
-from . import messages
+from . import messages, secrets
 from .wire import Closed, Session
 
 OK = "accepted"
@@ -52,6 +52,9 @@ class Login:
         self.session = session
         self.password = password if isinstance(password, bytes) else password.encode()
         self.asked = []
+        # No log may have it; short ones are words of every log.
+        if len(self.password) >= 8:
+            secrets.secret(self.password.decode(errors="replace"))
         self._scram = Scram(self.password)
 
     def answer(self, msg):

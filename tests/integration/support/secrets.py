@@ -18,12 +18,17 @@ def secret(text):
     return text
 
 
+def _escaped(text):
+    """As a line of the log has it."""
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
 def findings(log, secrets=None):
     """What of a log, as bytes, should not be in it: words for each."""
     found = [
         f"the secret {text!r}"
         for text in sorted(_SECRETS if secrets is None else secrets)
-        if text.encode() in log
+        if text.encode() in log or _escaped(text).encode() in log
     ]
     for number, line in enumerate(log.split(b"\n"), 1):
         raw = _CONTROL.search(line)
