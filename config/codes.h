@@ -41,6 +41,8 @@ inline constexpr std::string_view kNoDatabase = "PGB-CFG-046";
 inline constexpr std::string_view kOpenAdmin = "PGB-CFG-047";
 inline constexpr std::string_view kUsersFile = "PGB-CFG-060";
 inline constexpr std::string_view kMethodDoor = "PGB-CFG-061";
+inline constexpr std::string_view kTlsFiles = "PGB-CFG-070";
+inline constexpr std::string_view kTlsUnused = "PGB-CFG-071";
 
 struct Entry {
     std::string_view code;
@@ -87,6 +89,8 @@ inline constexpr std::array kAll{
     Entry{kOpenAdmin, "Warning: `admin.http` can be reached from other machines."},
     Entry{kUsersFile, "`scram-sha-256` has no users file, or that or a user map cannot be used."},
     Entry{kMethodDoor, "The authentication method does not fit the door."},
+    Entry{kTlsFiles, "TLS is for TCP, and needs a certificate and its key."},
+    Entry{kTlsUnused, "Warning: a file of TLS is named where there is none."},
 };
 
 }  // namespace pgb::config::code

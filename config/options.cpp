@@ -46,6 +46,9 @@ std::variant<Options, Leave> parse_options(int argc, const char* const* argv,
         command->add_option("-c,--config", file, "The budgets file; none: built-in budgets serve.")
             ->type_name("FILE");
     }
+    run->add_flag(
+        "--allow-dumps", options.allow_dumps,
+        "Allow core dumps, debuggers and profilers of the same user: they see passwords.");
     check->add_flag("--keys", options.list_keys, "Print a table of all keys instead.");
 
     try {

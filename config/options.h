@@ -31,6 +31,7 @@ struct Options {
     std::optional<std::string> file;  // -c FILE; none: the embedded default serves
     bool list_keys = false;           // check --keys
     ExplainOptions explain = {};
+    bool allow_dumps = false;  // run --allow-dumps
     bool operator==(const Options&) const = default;
 };
 

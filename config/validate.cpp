@@ -15,6 +15,7 @@
 #include "config/pools.h"
 #include "config/read.h"
 #include "config/suggest.h"
+#include "config/validate_tls.h"
 
 namespace pgb::config {
 namespace {
@@ -257,6 +258,7 @@ void validate(const Config& config, Findings& findings) {
         validate_queue(config.workloads[i], i, findings);
     }
     validate_order(config, findings);
+    validate_tls(config, findings);
     validate_pools(config, findings);
 }
 

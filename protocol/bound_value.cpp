@@ -13,7 +13,7 @@ std::optional<BoundValue> bound_value(std::string_view body, unsigned number) {
     // No format: all are text; one: it is that of all.
     const unsigned formats = cursor.u16();
     std::uint16_t format = 0;
-    for (unsigned i = 1; i <= formats; ++i) {
+    for (unsigned i = 1; i <= formats && !cursor.failed(); ++i) {
         const std::uint16_t code = cursor.u16();
         if (formats == 1 || i == number) format = code;
     }

@@ -47,7 +47,10 @@ void FrontendConnection::begin_authentication() {
 
 void FrontendConnection::ask_for(AuthenticationKind kind) {
     authenticating_ = std::make_unique<Authenticating>();
-    authenticating_->machine.emplace(kind, login_->request().user, "", random_bytes(kNonceSize));
+    const TlsStream* tls = link_.tls();
+    authenticating_->machine.emplace(kind, login_->request().user,
+                                     tls == nullptr ? "" : tls->context().end_point_hash(),
+                                     random_bytes(kNonceSize));
     std::string& reply = server_.outbox().scratch();
     authenticating_->machine->begin(reply);
     say(reply);
@@ -56,7 +59,7 @@ void FrontendConnection::ask_for(AuthenticationKind kind) {
 // A password in the clear is asked for only where nobody can read it on its way.
 void FrontendConnection::ask_for_password() {
     const bool is_private = door_.is_unix || config::is_loopback(address_host(peer_));
-    if (!is_private && !door_.rules.allow_insecure) {
+    if (!is_private && !link_.is_tls() && !door_.rules.allow_insecure) {
         server_.doorkeeper().note_refused(door_.name, login_->request().user, peer_,
                                           "the password would travel in the clear");
         on_login_failed(sqlstate::kInvalidAuthorizationSpecification,
@@ -68,7 +71,7 @@ void FrontendConnection::ask_for_password() {
 }
 
 void FrontendConnection::ask_peer_name() {
-    const std::optional<std::uint32_t> user_id = peer_user_id(socket_.fd());
+    const std::optional<std::uint32_t> user_id = peer_user_id(link_.fd());
     if (!user_id) {
         refuse_method("Peer");
         return;

@@ -48,7 +48,7 @@ void FrontendConnection::on_deadline() {
     permit_.release();
     server_.note_not_holding(*this);
     server_.gate().count_shed(lane, ShedReason::deadline);
-    session_.on_refused(server_.shed_facts(*this, workload_, ShedReason::deadline, waited));
+    session_->on_refused(server_.shed_facts(*this, workload_, ShedReason::deadline, waited));
     carry_out();
     pump();
 }

@@ -67,7 +67,7 @@ void FrontendConnection::flush_backend() {
     PGB_CHECK(backend_ != nullptr);
     const bool sent = backend_->send(out.backend_bytes());
     out.clear_backend_bytes();
-    if (!sent) session_.on_backend_lost(turn(), out);
+    if (!sent) session_->on_backend_lost(turn(), out);
 }
 
 void FrontendConnection::carry_out(Decision decision) {
@@ -99,10 +99,10 @@ void FrontendConnection::arrive() {
     arrived_at_ = server_.now();
     if (server_.is_draining()) {
         server_.gate().count_shed(lane_of(workload_), ShedReason::draining, ShedStage::on_arrival);
-        session_.on_refused(server_.shed_facts(*this, workload_, ShedReason::draining));
+        session_->on_refused(server_.shed_facts(*this, workload_, ShedReason::draining));
         return;
     }
-    Waiter::finish_by(session_.due(server_.config().workloads[workload_].deadline));
+    Waiter::finish_by(session_->due(server_.config().workloads[workload_].deadline));
     Verdict verdict =
         server_.gate().arrive(lane_of(workload_), *this, server_.now(), server_.settled());
     switch (verdict.arrival) {
@@ -110,7 +110,7 @@ void FrontendConnection::arrive() {
         case Arrival::queued:
         case Arrival::parked: return;
         case Arrival::shed:
-            session_.on_refused(server_.shed_facts(*this, workload_, verdict.reason));
+            session_->on_refused(server_.shed_facts(*this, workload_, verdict.reason));
             return;
     }
 }
@@ -120,7 +120,7 @@ void FrontendConnection::take_permit(Permit permit, Duration waited) {
     server_.times(workload_).gate_wait.record(waited);
     server_.note_holding(*this);
     server_.deadlines().add(*this, Waiter::due());
-    session_.on_permit(database_->lease_rules(workload_), turn(), server_.outbox());
+    session_->on_permit(database_->lease_rules(workload_), turn(), server_.outbox());
 }
 
 void FrontendConnection::on_settled(Settled& settled) {
@@ -128,7 +128,7 @@ void FrontendConnection::on_settled(Settled& settled) {
     if (settled.granted) {
         take_permit(std::move(settled.permit), waited);
     } else {
-        session_.on_refused(server_.shed_facts(*this, workload_, settled.reason, waited));
+        session_->on_refused(server_.shed_facts(*this, workload_, settled.reason, waited));
     }
     carry_out();
     pump();
@@ -139,7 +139,7 @@ void FrontendConnection::ask_backend() {
     Pool& pool = database_->pool();
     if (backend_ != nullptr) {
         pool.take(backend_->id(), workload_index());
-        session_.on_backend_ready(backend_->book(), turn(), out);
+        session_->on_backend_ready(backend_->book(), turn(), out);
         return;
     }
     Pool::Actions& actions = server_.pool_actions();
@@ -161,7 +161,7 @@ void FrontendConnection::accept_backend(BackendConnection& backend) {
     server_.times(workload_).pool_wait.record(server_.now() - PoolWaiter::asked());
     backend_ = &backend;
     backend.attach(*this);
-    session_.on_backend_ready(backend.book(), turn(), server_.outbox());
+    session_->on_backend_ready(backend.book(), turn(), server_.outbox());
 }
 
 void FrontendConnection::on_lent(BackendConnection& backend) {
@@ -182,7 +182,7 @@ void FrontendConnection::refuse_backend(const PoolAction& action) {
     server_.note_not_holding(*this);
     if (action.refusal == PoolRefusal::permanent) {
         server_.gate().count_shed(lane_of(workload_), ShedReason::backend_down);
-        session_.on_backend_unavailable(action.trouble->sqlstate, action.trouble->message);
+        session_->on_backend_unavailable(action.trouble->sqlstate, action.trouble->message);
         return;
     }
     const ShedReason reason = action.refusal == PoolRefusal::pool_timeout
@@ -194,7 +194,7 @@ void FrontendConnection::refuse_backend(const PoolAction& action) {
         server_.shed_facts(*this, workload_, reason, waited,
                            reason == ShedReason::backend_down ? before_next_attempt : waited);
     if (action.trouble != nullptr) facts.cause = action.trouble->message;
-    session_.on_refused(facts);
+    session_->on_refused(facts);
 }
 
 void FrontendConnection::on_pool_refused(const PoolAction& action) {
@@ -213,15 +213,15 @@ void FrontendConnection::ask_pin() {
     if (pool.can_pin(workload_index())) {
         pin_workload_ = workload_;
         pool.reserve_pin(workload_index());
-        session_.on_pin_granted(turn(), server_.outbox());
+        session_->on_pin_granted(turn(), server_.outbox());
         return;
     }
     const bool asking_for_work = session_.state() == SessionState::idle;
     if (asking_for_work) {
         server_.gate().count_shed(lane_of(workload_), ShedReason::pin_limit, ShedStage::on_arrival);
     }
-    session_.on_pin_denied(server_.shed_facts(*this, workload_, ShedReason::pin_limit), turn(),
-                           server_.outbox());
+    session_->on_pin_denied(server_.shed_facts(*this, workload_, ShedReason::pin_limit), turn(),
+                            server_.outbox());
 }
 
 void FrontendConnection::leave_queue() {
@@ -275,19 +275,19 @@ void FrontendConnection::end_lease(Decision how) {
         pool.on_closing(backend.id());
         const Instant cancel_at = server_.now() + rules.cancel_after_leave;
         backend.begin_close(std::move(permit_), cancel_at, server_.now() + rules.reset_timeout,
-                            session_.may_cancel());
+                            session_->may_cancel());
     }
 }
 
 void FrontendConnection::on_cancel_request() {
     if (phase_ != FrontendPhase::session) return;
-    session_.on_cancel_request(turn(), server_.outbox());
+    session_->on_cancel_request(turn(), server_.outbox());
     carry_out();
     pump();
 }
 
 void FrontendConnection::on_tick() {
-    session_.on_tick(turn(), output_is_blocked(), server_.outbox());
+    session_->on_tick(turn(), output_is_blocked(), server_.outbox());
     carry_out();
     pump();
 }
@@ -295,15 +295,15 @@ void FrontendConnection::on_tick() {
 void FrontendConnection::look_for_silence() {
     const Duration limit = server_.config().limits.tcp_user_timeout;
     if (backend_ != nullptr) backend_->look_for_silence(limit);
-    if (is_dead() || broken_ || !socket_.is_open()) return;
-    if (silence_.is_over(tcp_progress(socket_.fd()), server_.now(), limit)) broken();
+    if (is_dead() || broken_ || !link_.is_open()) return;
+    if (silence_.is_over(tcp_progress(link_.fd()), server_.now(), limit)) broken();
 }
 
 // Its last words are not kept for ever for a client that does not read.
 void FrontendConnection::close_when_flushed() {
     close_when_flushed_ = true;
-    if (!socket_.is_open() || output_.empty()) return;
-    set_tcp_user_timeout(socket_.fd(), server_.config().limits.tcp_user_timeout);
+    if (!link_.is_open() || output_.empty()) return;
+    set_tcp_user_timeout(link_.fd(), server_.config().limits.tcp_user_timeout);
 }
 
 void FrontendConnection::watch_idleness() {
@@ -321,7 +321,7 @@ void FrontendConnection::check_idle() {
         server_.idle_watch().add(id_, since.is_never() ? now : since);
         return;
     }
-    session_.on_idle_timeout(turn(), server_.outbox());
+    session_->on_idle_timeout(turn(), server_.outbox());
     carry_out();
     pump();
 }
@@ -332,7 +332,7 @@ void FrontendConnection::on_drain() {
         return;
     }
     if (phase_ != FrontendPhase::session) return;
-    session_.on_drain(turn(), server_.outbox());
+    session_->on_drain(turn(), server_.outbox());
     carry_out();
     pump();
 }

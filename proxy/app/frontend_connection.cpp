@@ -17,14 +17,14 @@ constexpr std::size_t kReadAhead = std::size_t{64} << 10;
 FrontendConnection::FrontendConnection(Server& server, std::uint64_t id, int fd,
                                        const DoorFacts& door, std::string peer)
     : server_(server),
-      socket_(server.loop(), fd, *this),
-      session_(server.tables(), server.statements()),
-      login_(std::make_unique<Login>()),
+      link_(server.loop(), fd, *this),
+      session_(server.awake_sessions()),
+      login_(std::make_unique<Login>(door.tls != nullptr)),
       door_(door),
       peer_(std::move(peer)),
       id_(id),
       opened_at_(server.now()) {
-    socket_.watch(true, false);
+    link_.watch(true, false);
 }
 
 FrontendConnection::~FrontendConnection() {
@@ -49,11 +49,16 @@ Turn FrontendConnection::turn() const {
 }
 
 void FrontendConnection::work() {
+    if (link_.is_handshaking()) {
+        readable_ = writable_ = false;
+        go_on_with_handshake();
+        return;
+    }
     if (phase_ == FrontendPhase::session && !input_.empty()) pump();
     if (writable_) {
         writable_ = false;
         const std::size_t waited = output_.size();
-        if (!broken_ && !output_.drain([this](auto segments) { return socket_.write(segments); })) {
+        if (!broken_ && !output_.drain([this](auto segments) { return link_.write(segments); })) {
             broken();
         }
         if (output_.size() < waited) session_.note_frontend_activity(server_.now());
@@ -67,7 +72,7 @@ void FrontendConnection::work() {
 
 void FrontendConnection::read() {
     const std::span<char> buffer = server_.read_buffer();
-    const ReadResult result = socket_.read(buffer);
+    const ReadResult result = link_.read(buffer);
     switch (result.status) {
         case IoStatus::would_block: return;
         case IoStatus::eof: on_eof(); return;
@@ -76,6 +81,7 @@ void FrontendConnection::read() {
     }
     server_.totals().bytes_from_clients += result.count;
     session_.note_frontend_activity(server_.now());
+    read_pending_later();
     const std::string_view bytes(buffer.data(), result.count);
     if (input_.empty()) {
         // Straight from the shared buffer; only what is not taken is copied.
@@ -131,8 +137,8 @@ void FrontendConnection::drop_taken_input() {
 std::size_t FrontendConnection::feed_session(std::string_view view) {
     std::size_t used = 0;
     Outbox& out = server_.outbox();
-    while (used < view.size() && session_.takes_input() && !is_dead()) {
-        const std::size_t taken = session_.on_frontend(view.substr(used), turn(), out);
+    while (used < view.size() && session_->takes_input() && !is_dead()) {
+        const std::size_t taken = session_->on_frontend(view.substr(used), turn(), out);
         used += taken;
         const bool decided = !out.decisions().empty();
         if (taken == 0 && !decided) break;
@@ -151,9 +157,9 @@ void FrontendConnection::deliver_eof() {
     if (state == SessionState::winding_up || state == SessionState::closed) return;
     // With a permit it was admitted, and what it has sent runs when its backend comes.
     const bool waits = state == SessionState::queued;
-    if (!input_.empty() && !session_.takes_input() && !waits) return;
+    if (!input_.empty() && !session_->takes_input() && !waits) return;
     drop_input();
-    session_.on_frontend_gone(Leaving::goodbye, turn(), server_.outbox());
+    session_->on_frontend_gone(Leaving::goodbye, turn(), server_.outbox());
     carry_out();
 }
 
@@ -162,7 +168,7 @@ void FrontendConnection::update_reading() {
     const bool calm = input_.empty() && output_.empty() && !eof_ &&
                       (backend_ == nullptr || backend_->unsent() == 0);
     if (calm && reads_freely_) return;
-    if (is_dead() || broken_ || !socket_.is_open()) return;
+    if (is_dead() || broken_ || !link_.is_open() || link_.is_handshaking()) return;
     reads_freely_ = calm;
     const config::Limits& limits = server_.config().limits;
     const bool full = input_.size() - input_at_ >= limits.max_message_buffer + kReadAhead;
@@ -170,7 +176,8 @@ void FrontendConnection::update_reading() {
     // With a backend its replies are held back where they come from, and a frontend that writes all
     // it has before it reads may go on, as it may with PostgreSQL. Without one the replies are ours.
     const bool replies_wait = backend_ == nullptr && output_.size() > limits.high_watermark;
-    socket_.watch(!eof_ && !full && !backend_full && !replies_wait, !output_.empty());
+    link_.watch(!eof_ && !full && !backend_full && !replies_wait, !output_.empty());
+    read_pending_later();
 }
 
 bool FrontendConnection::output_is_blocked() const { return !output_.empty(); }
@@ -199,7 +206,7 @@ void FrontendConnection::cut_off() {
     broken_ = true;
     reset_pending_ = true;
     output_.clear();
-    socket_.close();
+    link_.close();
     // Nobody reads any more, so nothing holds the backend back.
     if (backend_ != nullptr) backend_->update_reading();
 }
@@ -221,7 +228,7 @@ void FrontendConnection::deliver_reset() {
     if (said_goodbye()) eof_ = true;
     if (eof_ || session_.state() == SessionState::winding_up) return;
     drop_input();
-    session_.on_frontend_gone(Leaving::reset, turn(), server_.outbox());
+    session_->on_frontend_gone(Leaving::reset, turn(), server_.outbox());
 }
 
 void FrontendConnection::send_to_frontend() {
@@ -234,7 +241,7 @@ void FrontendConnection::send_to_frontend() {
         for (const std::string_view segment : all) {
             server_.totals().bytes_to_clients += segment.size();
         }
-        sent = output_.send(all, [this](auto part) { return socket_.write(part); });
+        sent = output_.send(all, [this](auto part) { return link_.write(part); });
     }
     out.clear_frontend_bytes();
     if (!sent) {
@@ -263,8 +270,8 @@ void FrontendConnection::note_output() {
 }
 
 void FrontendConnection::finish_closing() {
-    socket_.shutdown_write();
-    socket_.close();
+    link_.shutdown_write();
+    link_.close();
     broken_ = true;
     if (backend_ != nullptr) backend_->update_reading();
     // Its work may still be going on; then the session ends first.
@@ -283,7 +290,7 @@ void FrontendConnection::die() {
     broken_ = true;
     free_memory(input_);
     output_.clear();
-    socket_.close();
+    link_.close();
     server_.note_dead(*this);
 }
 

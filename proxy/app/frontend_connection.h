@@ -14,14 +14,17 @@
 #include "proxy/app/doorkeeper.h"
 #include "proxy/app/output_buffer.h"
 #include "proxy/app/spare_buffers.h"
+#include "proxy/app/workload_choice.h"
 #include "proxy/base/instant.h"
 #include "proxy/base/intrusive_list.h"
 #include "proxy/gate/gate.h"
+#include "proxy/io/client_link.h"
 #include "proxy/io/socket.h"
 #include "proxy/io/tcp_silence.h"
 #include "proxy/pool/pool_types.h"
 #include "proxy/session/login.h"
 #include "proxy/session/session.h"
+#include "proxy/session/session_slot.h"
 
 namespace pgb {
 
@@ -29,6 +32,7 @@ class BackendConnection;
 class Database;
 class Server;
 
+struct DoorTls;
 struct ReadyFrontends;
 struct HoldingFrontends;
 struct LoggingInFrontends;
@@ -39,6 +43,7 @@ struct DoorFacts {
     std::string name;  ///< the listener's name in the file
     bool is_unix = false;
     DoorRules rules;
+    const DoorTls* tls = nullptr;  ///< null: none is offered
 };
 
 /// How far a frontend has come.
@@ -47,21 +52,6 @@ enum class FrontendPhase : std::uint8_t {
     session,     ///< messages go to the session machine
     cancelling,  ///< sent a CancelRequest; closed when that has had its effect
     dead,        ///< to be deleted at the end of the turn; may still hold a backend's work
-};
-
-/// What the workload of a session's transactions is chosen by, beside the text of each.
-struct WorkloadChoice {
-    std::string database;                  ///< as the client asked for it
-    std::string user;                      ///< the same
-    std::uint32_t generation = 0;          ///< of the rules that the next three are of
-    ConfigInForce::Candidates candidates;  ///< pooled as the session is
-    std::size_t at_login = 0;              ///< serves what none of them does
-    std::size_t usual = 0;                 ///< without a text or a name to look at
-    std::string application_name;          ///< of the startup packet
-    std::string told_at_login;             ///< the same, as PostgreSQL reported it
-    std::string told;                      ///< as it counts now
-    std::string chosen_at_login;           ///< `pgbulkhead.workload` of the startup packet
-    std::string last_refused;              ///< a choice that was told to be of no effect
 };
 
 /// One frontend: its socket, the bytes that wait on either side, and the session machine that
@@ -116,8 +106,6 @@ public:
     /// client, or the backend that is lent to it.
     void look_for_silence();
     void on_drain();
-    /// The rules have changed: they count from its next transaction on.
-    void on_reload();
     /// `limits.client_idle_timeout` has changed.
     void watch_idleness();
     /// Sends it away if it has been silent between two transactions for client_idle_timeout.
@@ -126,7 +114,12 @@ public:
     void close_soon();
     void login_timed_out();
 
-    [[nodiscard]] Session& session() { return session_; }
+    // frontend_tls.cpp
+    void on_handshake(std::unique_ptr<TlsStream> stream, HandshakeStep step);
+    /// The turn has come to read what lies in the TLS layer.
+    void read_pending();
+
+    [[nodiscard]] Session& session() { return *session_; }
     [[nodiscard]] BackendConnection* backend() const { return backend_; }
     [[nodiscard]] FrontendPhase phase() const { return phase_; }
     [[nodiscard]] bool is_dead() const { return phase_ == FrontendPhase::dead; }
@@ -159,6 +152,7 @@ private:
     }
     void begin_login();
     [[nodiscard]] std::string new_cancel_key() const;
+    void begin_session();
     void greet(std::string_view key);
     void start_cancel();
     void on_eof();
@@ -186,13 +180,21 @@ private:
     void wipe_taken(std::string_view taken);
     /// Nothing that still comes is looked at.
     [[nodiscard]] bool is_ending() const { return is_dead() || close_when_flushed_; }
+    // frontend_tls.cpp
+    void start_tls(std::string_view received);
+    void go_on_with_handshake();
+    void handshake_is_over();
+    /// What lies in the TLS layer is read in the next turn, as if it came then.
+    void read_pending_later();
+    [[nodiscard]] bool is_let_in() const;
+    void refuse_plain();
 
     // residence.cpp: `pooling: session`
     void become_resident(BackendConnection& backend);
     void refuse_login(const PoolAction& action);
 
     // classing.cpp
-    [[nodiscard]] std::size_t workload_at_login() const;
+    [[nodiscard]] std::uint32_t workload_at_login() const;
     void remember_login();
     void follow_rules();
     void choose_workload();
@@ -200,8 +202,9 @@ private:
     void note_name();
     [[nodiscard]] bool is_usual(std::string_view text) const;
     [[nodiscard]] config::Subject subject() const;
+    [[nodiscard]] std::optional<std::size_t> choose(const config::Subject& subject) const;
     [[nodiscard]] std::string chosen_by(std::string_view text) const;
-    [[nodiscard]] std::size_t workload_for(std::string_view chosen) const;
+    [[nodiscard]] std::uint32_t workload_for(std::string_view chosen) const;
     void tell_choice(const std::string& chosen);
 
     // driver.cpp
@@ -226,8 +229,8 @@ private:
     }
 
     Server& server_;
-    Socket socket_;
-    Session session_;
+    ClientLink link_;
+    SessionSlot session_;
     TcpSilence silence_;
     std::unique_ptr<Login> login_;
     std::unique_ptr<Authenticating> authenticating_;
@@ -240,9 +243,9 @@ private:
     OutputBuffer output_;
     std::string peer_;
     std::uint64_t id_;
-    std::size_t workload_ = 0;
-    std::size_t pin_workload_ = 0;  // which the pin is counted for, if the session has one
-    std::unique_ptr<WorkloadChoice> choice_;  // from the greeting on
+    std::uint32_t workload_ = 0;
+    std::uint32_t pin_workload_ = 0;  // which the pin is counted for, if the session has one
+    WorkloadChoice choice_;           // known from the greeting on
     GroupId group_{};
     std::int32_t pid_ = 0;
     Instant opened_at_;

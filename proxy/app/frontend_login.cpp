@@ -40,12 +40,19 @@ std::size_t FrontendConnection::feed_login(std::string_view view) {
     if (is_dead()) return view.size();
     switch (step) {
         case LoginStep::need_more: return used;
+        case LoginStep::tls: start_tls(view.substr(used)); return view.size();
         case LoginStep::refused:
             server_.totals().auth_failures += 1;
             close_soon();
             return view.size();
         case LoginStep::cancel: start_cancel(); return view.size();
-        case LoginStep::startup: begin_authentication(); break;
+        case LoginStep::startup:
+            if (!is_let_in()) {
+                refuse_plain();
+                return view.size();
+            }
+            begin_authentication();
+            break;
     }
     return authenticating_ == nullptr ? used : used + feed_authentication(view.substr(used));
 }

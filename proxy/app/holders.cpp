@@ -40,7 +40,7 @@ bool is_overload(ShedReason reason) {
 }  // namespace
 
 HolderState FrontendConnection::holder_state(Instant& since) const {
-    const Holding holding = session_.holding();
+    const Holding holding = session_->holding();
     since = std::max(holding.since, permit_.granted_at());
     switch (holding.activity) {
         case Activity::waiting_backend: return HolderState::waiting_for_backend;

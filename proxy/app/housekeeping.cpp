@@ -24,11 +24,11 @@ config::Workload housekeeping_workload(const config::Config& config) {
 void FrontendConnection::ask_housekeeping() {
     choose_workload();
     const LaneId own{static_cast<std::uint16_t>(workload_)};
-    if (session_.may_use_own_lane() && server_.gate().has_room(own)) {
+    if (session_->may_use_own_lane() && server_.gate().has_room(own)) {
         ask_permit();
         return;
     }
-    workload_ = server_.housekeeping();
+    workload_ = static_cast<std::uint32_t>(server_.housekeeping());
     arrive();
 }
 

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "proxy/app/spare_buffers.h"
 #include "proxy/io/socket.h"
 
 namespace pgb {
@@ -14,8 +14,10 @@ namespace pgb {
 /// is written goes straight to the kernel, and only what it did not take is copied here.
 class OutputBuffer {
 public:
-    [[nodiscard]] bool empty() const { return bytes_.empty(); }
-    [[nodiscard]] std::size_t size() const { return bytes_.size() - sent_; }
+    [[nodiscard]] bool empty() const { return waiting_ == nullptr; }
+    [[nodiscard]] std::size_t size() const {
+        return waiting_ == nullptr ? 0 : waiting_->bytes.size() - waiting_->sent;
+    }
 
     /// Writes what waits, then the segments, by `write(span) -> WriteResult`; keeps the rest.
     /// False: the connection is broken, and everything is dropped.
@@ -35,7 +37,7 @@ public:
             if (skip > 0) break;
         }
         for (const std::string_view segment : segments) {
-            bytes_ += segment.substr(skip);
+            keep(segment.substr(skip));
             skip = 0;
         }
         return true;
@@ -45,21 +47,18 @@ public:
     template <typename Write>
     bool drain(Write write) {
         while (!empty()) {
-            const std::string_view rest = std::string_view(bytes_).substr(sent_);
+            const std::string_view rest = std::string_view(waiting_->bytes).substr(waiting_->sent);
             const WriteResult result = write(std::span(&rest, 1));
             if (result.status == IoStatus::error) return drop();
             if (result.status != IoStatus::bytes) return true;
-            sent_ += result.count;
-            if (sent_ == bytes_.size()) clear();
+            waiting_->sent += result.count;
+            if (size() == 0) clear();
         }
         return true;
     }
 
-    void clear() {
-        // The memory goes back at once: an idle connection owns no buffer.
-        free_memory(bytes_);
-        sent_ = 0;
-    }
+    /// The memory goes back at once: an idle connection owns no buffer.
+    void clear() { waiting_.reset(); }
 
 private:
     bool drop() {
@@ -67,8 +66,17 @@ private:
         return false;
     }
 
-    std::string bytes_;
-    std::size_t sent_ = 0;
+    void keep(std::string_view bytes) {
+        if (bytes.empty()) return;
+        if (waiting_ == nullptr) waiting_ = std::make_unique<Waiting>();
+        waiting_->bytes += bytes;
+    }
+
+    struct Waiting {
+        std::string bytes;  // never all sent
+        std::size_t sent = 0;
+    };
+    std::unique_ptr<Waiting> waiting_;  // most connections have none, most of the time
 };
 
 }  // namespace pgb

@@ -27,15 +27,23 @@ LaneBudget lane_budget(const config::Workload& workload) {
 std::vector<config::Change> Server::reload(const config::Config& wanted) {
     std::vector<config::Change> changes = config_.apply(wanted);
     set_lanes();
+    tls_doors_.reload();
     for (const auto& database : databases_) database->on_reload();
     if (idle_watch_.timeout() != config().limits.client_idle_timeout) {
         idle_watch_ = IdleWatch(config().limits.client_idle_timeout);
         for (const auto& [id, frontend] : frontends_) frontend->watch_idleness();
     }
-    for (const auto& [id, frontend] : frontends_) frontend->on_reload();
+    class_sessions();
     // Whoever may run now is let in at the end of this turn.
     loop_.again();
     return changes;
+}
+
+// By what the sessions tell their workloads apart: the same for all of them.
+void Server::class_sessions() {
+    awake_sessions_.class_by(!config_.has_choice()     ? ClassedBy::login
+                             : config_.looks_at_text() ? ClassedBy::texts
+                                                       : ClassedBy::names);
 }
 
 // One that was removed keeps its budget: it is what its waiters were promised.

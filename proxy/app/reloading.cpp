@@ -20,19 +20,52 @@ Reloading::Reloading(Loop& loop, Server& server, Log& log, ConfigSource source,
                       log_.warn("config_not_watched", {{"folder", folder}, {"message", why}});
                   }}) {}
 
-void Reloading::reload(std::string_view trigger) {
+namespace {
+
+void note_complaints(const config::Complaints& complaints, ReloadReport& report) {
+    for (const config::Complaint& complaint : complaints) {
+        report.mistakes.push_back({.file = complaint.file,
+                                   .line = complaint.line,
+                                   .column = complaint.column,
+                                   .code = complaint.code,
+                                   .text = complaint.text(),
+                                   .is_error = complaint.severity == config::Severity::error});
+    }
+}
+
+void note_changes(const std::vector<config::Change>& changes, ReloadReport& report) {
+    for (const config::Change& change : changes) {
+        report.changes.push_back({.key = change.path,
+                                  .before = change.before,
+                                  .after = change.after,
+                                  .in_force = change.reload == config::Reload::live});
+    }
+}
+
+}  // namespace
+
+ReloadReport Reloading::reload(std::string_view trigger) {
+    ReloadReport report;
     watch_.note_read();
     config::Loaded loaded = config::load_file(file_, env_);
     log_complaints(loaded.complaints);
-    if (!loaded.config) return fail("the file has mistakes");
-    if (!server_.rules().has_room_for(*loaded.config)) {
-        return fail("too many different workloads since the start");
+    note_complaints(loaded.complaints, report);
+    if (!loaded.config) {
+        fail("the file has mistakes", report);
+        return report;
     }
-    log_changes(server_.reload(*loaded.config), trigger);
+    if (!server_.rules().has_room_for(*loaded.config)) {
+        fail("too many different workloads since the start", report);
+        return report;
+    }
+    const std::vector<config::Change> changes = server_.reload(*loaded.config);
+    log_changes(changes, trigger);
+    note_changes(changes, report);
     ReloadFigures& figures = server_.reload_figures();
     ++figures.succeeded;
     figures.last_succeeded = true;
     figures.last_success_seconds = unix_seconds();
+    return report;
 }
 
 void Reloading::log_complaints(const config::Complaints& complaints) {
@@ -47,7 +80,9 @@ void Reloading::log_complaints(const config::Complaints& complaints) {
     }
 }
 
-void Reloading::fail(std::string_view why) {
+void Reloading::fail(std::string_view why, ReloadReport& report) {
+    report.outcome = ReloadReport::Outcome::refused;
+    report.message = why;
     ReloadFigures& figures = server_.reload_figures();
     ++figures.failed;
     figures.last_succeeded = false;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "config/yaml.h"
+#include "proxy/admin/reload_report.h"
 #include "proxy/app/server.h"
 #include "proxy/base/log.h"
 #include "proxy/io/file_watch.h"
@@ -29,11 +30,11 @@ public:
     Reloading(Loop& loop, Server& server, Log& log, ConfigSource source, config::EnvLookup env);
 
     /// `trigger`: who says so, for the log.
-    void reload(std::string_view trigger);
+    ReloadReport reload(std::string_view trigger);
 
 private:
     void log_complaints(const config::Complaints& complaints);
-    void fail(std::string_view why);
+    void fail(std::string_view why, ReloadReport& report);
     void log_changes(const std::vector<config::Change>& changes, std::string_view trigger);
 
     Server& server_;

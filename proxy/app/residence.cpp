@@ -23,6 +23,8 @@ bool FrontendConnection::awaits_backend() const {
 }
 
 void FrontendConnection::on_greeting() {
+    // A resident's has begun with its backend.
+    if (!session_.is_awake()) begin_session();
     std::uint32_t seed = 0;
     fill_random({reinterpret_cast<char*>(&seed), sizeof seed});
     std::string key = new_cancel_key();
@@ -34,18 +36,25 @@ std::string FrontendConnection::new_cancel_key() const {
     return random_bytes(login_->request().protocol_minor >= 2 ? kLongKeyBytes : kKeyBytes);
 }
 
+void FrontendConnection::begin_session() {
+    SessionSeed seed{.told = {},
+                     .unset = &database_->unset_values(group_),
+                     .origin = database_->origin(group_),
+                     .last_activity = server_.now()};
+    for (const auto& [name, value] : database_->greeting(group_)) seed.told.set(name, value);
+    // Thousands of clients are told the same.
+    (void)seed.told.joins(*seed.unset);
+    session_.begin(std::move(seed));
+}
+
 void FrontendConnection::greet(std::string_view key) {
     Outbox& out = server_.outbox();
     std::string& reply = out.scratch();
     append_greeting(reply, database_->greeting(group_), pid_, key);
-    session_.note_greeting(database_->greeting(group_));
-    session_.note_unset_values(database_->unset_values(group_));
-    session_.note_origin(database_->origin(group_));
     remember_login();
     server_.login_finished(*this);
     login_.reset();
     phase_ = FrontendPhase::session;
-    session_.note_frontend_activity(server_.now());
     server_.idle_watch().add(id_, server_.now());
     out.to_frontend(reply);
     carry_out();
@@ -61,7 +70,8 @@ void FrontendConnection::become_resident(BackendConnection& backend) {
     backend.attach(*this);
     pool.add_resident();
     pool.keep(backend.id());
-    session_.become_resident(backend.book(), database_->lease_rules(workload_));
+    begin_session();
+    session_->become_resident(backend.book(), database_->lease_rules(workload_));
     // The process id is the server's own, as for a direct connection: programs look for it in
     // pg_stat_activity and ask pg_blocking_pids() about it. A server that has told none has no
     // CancelRequest either.

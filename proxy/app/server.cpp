@@ -1,9 +1,9 @@
 #include "proxy/app/server.h"
 
 #include "protocol/sqlstate.h"
-#include "proxy/admin/views.h"
 #include "proxy/base/check.h"
 #include "proxy/io/clock.h"
+#include "proxy/io/limits.h"
 #include "proxy/io/random.h"
 #include "proxy/io/socket_address.h"
 
@@ -19,7 +19,8 @@ constexpr Duration kSweepInterval = std::chrono::milliseconds(50);
 constexpr Duration kSilenceInterval = std::chrono::seconds(1);
 // The oldest; a page that nobody would read to its end helps nobody.
 constexpr std::size_t kHoldersShown = 200;
-constexpr std::string_view kHoldersPath = "/api/v1/holders";
+// Descriptors that belong to no client and no pool: 68 of HTTP, 16 cancels, doors, loops, watches.
+constexpr std::uint64_t kOtherFiles = 128;
 // Each round settles what the one before made possible; more than a few means a loop of ours.
 constexpr int kDispatchRoundsMax = 64;
 
@@ -27,6 +28,13 @@ std::uint64_t random_seed() {
     std::uint64_t seed = 0;
     fill_random({reinterpret_cast<char*>(&seed), sizeof seed});
     return seed | 1;
+}
+
+// However many clients come: backends, cancels, the doors and whoever asks over HTTP have theirs.
+std::size_t clients_that_fit(const config::Config& config, std::uint64_t open_files) {
+    std::uint64_t others = kOtherFiles;
+    for (const config::DatabaseEntry& database : config.databases) others += database.pool_size + 1;
+    return static_cast<std::size_t>(open_files > 2 * others ? open_files - others : open_files / 2);
 }
 
 }  // namespace
@@ -41,6 +49,7 @@ Server::Server(Loop& loop, Log& log, const config::Config& config)
       statements_({.session_max = config.limits.max_prepared_statements,
                    .backend_max = config.limits.max_backend_statements,
                    .memory_max = config.limits.max_statement_memory}),
+      awake_sessions_(tables_, statements_),
       cancel_sender_(loop),
       idle_watch_(config.limits.client_idle_timeout),
       doorkeeper_(loop, log, config_.values(),
@@ -54,11 +63,18 @@ Server::Server(Loop& loop, Log& log, const config::Config& config)
                            FrontendConnection* frontend = find_frontend(login);
                            if (frontend != nullptr) frontend->on_peer_name(name);
                        }}),
+      tls_doors_(loop, log,
+                 [this](std::uint64_t id, std::unique_ptr<TlsStream> stream, HandshakeStep step) {
+                     if (FrontendConnection* frontend = find_frontend(id); frontend != nullptr) {
+                         frontend->on_handshake(std::move(stream), step);
+                     }
+                 }),
       read_buffer_(kReadBufferSize),
       timer_(loop, [] {}),
       started_at_(loop.now()),
       random_state_(random_seed()) {
     set_lanes();
+    class_sessions();
     for (const config::DatabaseEntry& entry : this->config().databases) {
         databases_.push_back(std::make_unique<Database>(*this, entry, random_seed()));
     }
@@ -105,6 +121,14 @@ Result<bool> Server::start() {
     snapshots_->publish();
     holder_lists_ = std::make_unique<SnapshotBox<HolderList>>(
         loop_, [this] { return holders(std::nullopt, kHoldersShown); });
+    reloads_ = std::make_unique<LoopErrand<ReloadReport>>(loop_, [this] {
+        return reload_ ? reload_() : ReloadReport{.outcome = ReloadReport::Outcome::no_file};
+    });
+    admin_ = config().admin;
+    Result<const DoorTls*> admin_tls = tls_doors_.open(config().admin.tls);
+    if (!admin_tls) return std::move(admin_tls.error());
+    admin_tls_ = admin_tls.value();
+    clients_that_fit_ = clients_that_fit(config(), raise_open_files());
     // What clients do is not for everyone who may ask for probes.
     const std::pair<const std::optional<config::Address>&, bool> http[] = {
         {config().admin.http, true}, {config().admin.probes, false}};
@@ -119,8 +143,10 @@ Result<bool> Server::start() {
 Result<bool> Server::open_door(const config::Listener& listener) {
     Result<DoorRules> rules = doorkeeper_.open(listener.auth);
     if (!rules) return std::move(rules.error());
-    door_facts_.push_back(std::make_unique<DoorFacts>(
-        DoorFacts{listener.name, listener.unix_socket_dir.has_value(), rules.value()}));
+    Result<const DoorTls*> tls = tls_doors_.open(listener);
+    if (!tls) return std::move(tls.error());
+    door_facts_.push_back(std::make_unique<DoorFacts>(DoorFacts{
+        listener.name, listener.unix_socket_dir.has_value(), rules.value(), tls.value()}));
     const DoorFacts& facts = *door_facts_.back();
     ListenerCallbacks callbacks{
         .on_accept = [this,
@@ -146,24 +172,6 @@ Result<bool> Server::open_door(const config::Listener& listener) {
     return true;
 }
 
-Result<bool> Server::open_http(const config::Address& address, bool shows_holders) {
-    auto server = HttpServer::start(address.host, address.port, [=, this](std::string_view path) {
-        if (shows_holders && path == kHoldersPath) {
-            const auto list = holder_lists_->fresh();
-            return list ? answer_holders(*list)
-                        : HttpAnswer{503, "text/plain; charset=utf-8", "no answer\n"};
-        }
-        const auto stamped = snapshots_->fresh();
-        if (!stamped) return HttpAnswer{503, "text/plain; charset=utf-8", "starting\n"};
-        return answer_probe(path, stamped->snapshot, monotonic_now() - stamped->made);
-    });
-    if (!server) return std::move(server.error());
-    log_.info("serving_http",
-              {{"address", address.host}, {"port", std::int64_t{server.value()->port()}}});
-    http_.push_back(std::move(server.value()));
-    return true;
-}
-
 void Server::accept(const DoorFacts& door, AcceptedConnection connection) {
     ++totals_.clients_accepted;
     if (!door.is_unix) {
@@ -180,6 +188,10 @@ void Server::accept(const DoorFacts& door, AcceptedConnection connection) {
         ++totals_.clients_refused;
         accepted.on_login_failed(sqlstate::kTooManyConnections,
                                  "sorry, too many clients are starting up");
+    } else if (frontends_.size() > clients_that_fit_) {
+        ++totals_.clients_refused;
+        accepted.on_login_failed(sqlstate::kTooManyConnections,
+                                 "sorry, too many clients for the limit of open files");
     }
 }
 
@@ -231,11 +243,13 @@ FrontendConnection* Server::find_frontend(std::uint64_t id) {
 
 void Server::end_turn() {
     if (stopped_) return;
+    take_up_reads();
     work_ready();
     if (deadlines_.next_deadline() <= loop_.now()) look_at_deadlines();
     dispatch_until_quiet();
     if (loop_.now() >= next_sweep_) sweep();
     look_at_idle();
+    awake_sessions_.look(loop_.now());
     for (const auto& [workload, reason] : begun_overloads_) log_overload(workload, reason);
     begun_overloads_.clear();
     if (!stop_by_.is_never()) {
@@ -245,6 +259,17 @@ void Server::end_turn() {
     }
     delete_dead();
     arm_timer();
+}
+
+void Server::take_up_reads() {
+    if (read_later_.empty()) return;
+    std::vector<std::uint64_t> marked;
+    marked.swap(read_later_);
+    for (const std::uint64_t id : marked) {
+        if (FrontendConnection* frontend = find_frontend(id); frontend != nullptr) {
+            frontend->read_pending();
+        }
+    }
 }
 
 void Server::work_ready() {
@@ -321,8 +346,8 @@ void Server::arm_timer() {
     const Instant now = loop_.now();
     bool wants_sweep =
         !holding_.empty() || !logging_in_.empty() || draining_ || !stop_by_.is_never();
-    Instant next =
-        std::min({gate_.next_deadline(), deadlines_.next_deadline(), idle_watch_.next_deadline()});
+    Instant next = std::min({gate_.next_deadline(), deadlines_.next_deadline(),
+                             idle_watch_.next_deadline(), awake_sessions_.next_look(now)});
     for (const auto& database : databases_) {
         next = std::min(next, database->next_deadline());
         wants_sweep = wants_sweep || database->has_closing();

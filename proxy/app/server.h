@@ -15,6 +15,7 @@
 #include "config/model.h"
 #include "proxy/admin/holders.h"
 #include "proxy/admin/overload.h"
+#include "proxy/admin/reload_report.h"
 #include "proxy/app/config_in_force.h"
 #include "proxy/app/database.h"
 #include "proxy/app/deadline_watch.h"
@@ -23,6 +24,7 @@
 #include "proxy/app/idle_watch.h"
 #include "proxy/app/shadow_report.h"
 #include "proxy/app/spare_buffers.h"
+#include "proxy/app/tls_doors.h"
 #include "proxy/base/instant.h"
 #include "proxy/base/intrusive_list.h"
 #include "proxy/base/log.h"
@@ -33,11 +35,13 @@
 #include "proxy/io/http.h"
 #include "proxy/io/listener.h"
 #include "proxy/io/loop.h"
+#include "proxy/io/loop_errand.h"
 #include "proxy/io/snapshot_box.h"
 #include "proxy/metrics/counters.h"
 #include "proxy/metrics/snapshot.h"
 #include "proxy/pool/cancel_keys.h"
 #include "proxy/session/outbox.h"
+#include "proxy/session/session_slot.h"
 
 namespace pgb {
 
@@ -68,6 +72,8 @@ public:
     /// Puts in force what of it is live, at once and for everybody; says what is different.
     std::vector<config::Change> reload(const config::Config& wanted);
     [[nodiscard]] ReloadFigures& reload_figures() { return reload_figures_; }
+    /// What a reload over HTTP does; without, the program has no file.
+    void on_reload_request(std::function<ReloadReport()> reload) { reload_ = std::move(reload); }
     /// By number, as the pools know them.
     [[nodiscard]] std::vector<PoolWorkload> pool_workloads() const;
 
@@ -84,11 +90,12 @@ public:
     [[nodiscard]] std::span<char> read_buffer() { return read_buffer_; }
     [[nodiscard]] SpareBuffers& spare_buffers() { return spare_buffers_; }
     [[nodiscard]] const SessionTables& tables() const { return tables_; }
-    [[nodiscard]] StatementRegistry& statements() { return statements_; }
+    [[nodiscard]] AwakeSessions& awake_sessions() { return awake_sessions_; }
     [[nodiscard]] BackendConnector& connector() { return *connector_; }
     [[nodiscard]] Doorkeeper& doorkeeper() { return doorkeeper_; }
     [[nodiscard]] CancelSender& cancel_sender() { return cancel_sender_; }
     [[nodiscard]] CancelKeys& cancel_keys() { return cancel_keys_; }
+    [[nodiscard]] TlsDoors& tls_doors() { return tls_doors_; }
     [[nodiscard]] IdleWatch& idle_watch() { return idle_watch_; }
     [[nodiscard]] DeadlineWatch& deadlines() { return deadlines_; }
     [[nodiscard]] Totals& totals() { return totals_; }
@@ -102,6 +109,11 @@ public:
 
     void mark_ready(FrontendConnection& frontend);
     void mark_ready(BackendConnection& backend);
+    /// It gets a read_pending() in the next turn: who sends much has a turn like everybody else.
+    void read_later(FrontendConnection& frontend) {
+        read_later_.push_back(frontend.id());
+        loop_.again();
+    }
     /// The frontend holds a permit or a backend, or waits for its work to end: it gets ticks.
     void note_holding(FrontendConnection& frontend);
     void note_not_holding(FrontendConnection& frontend);
@@ -147,9 +159,15 @@ private:
     PendingConnect take_connect(std::uint64_t number);
     void accept(const DoorFacts& door, AcceptedConnection connection);
     Result<bool> open_door(const config::Listener& listener);
-    Result<bool> open_http(const config::Address& address, bool shows_holders);
+    Result<bool> open_http(const config::Address& address, bool is_for_people);
+    // admin_pages.cpp; called on the threads of HTTP
+    [[nodiscard]] HttpAnswer answer_people(const HttpRequest& request);
+    [[nodiscard]] HttpAnswer answer_probes(const HttpRequest& request);
+    [[nodiscard]] HttpAnswer answer_holders_page();
+    [[nodiscard]] HttpAnswer answer_reload_page(const HttpRequest& request);
     void end_turn();
     void work_ready();
+    void take_up_reads();
     void dispatch_until_quiet();
     bool dispatch();
     void sweep();
@@ -161,6 +179,7 @@ private:
     void continue_stop();
     void close_doors();
     void set_lanes();
+    void class_sessions();
     void note_overload(std::size_t workload, ShedReason reason);
     void log_overload(std::size_t workload, ShedReason reason);
     [[nodiscard]] Snapshot make_snapshot() const;
@@ -177,6 +196,7 @@ private:
     StateTracking tracking_;
     SessionTables tables_;
     StatementRegistry statements_;
+    AwakeSessions awake_sessions_;
     Gate gate_;
     CancelKeys cancel_keys_;
     CancelSender cancel_sender_;
@@ -189,11 +209,16 @@ private:
     std::vector<std::unique_ptr<Database>> databases_;
     std::unordered_map<std::uint64_t, std::unique_ptr<FrontendConnection>> frontends_;
     std::unordered_map<std::uint64_t, PendingConnect> connects_;
+    TlsDoors tls_doors_;
+    const DoorTls* admin_tls_ = nullptr;
     std::vector<std::unique_ptr<DoorFacts>> door_facts_;
     std::vector<std::unique_ptr<Listener>> doors_;
     std::unique_ptr<BackendConnector> connector_;
     std::unique_ptr<SnapshotBox<StampedSnapshot>> snapshots_;
     std::unique_ptr<SnapshotBox<HolderList>> holder_lists_;
+    std::unique_ptr<LoopErrand<ReloadReport>> reloads_;
+    std::function<ReloadReport()> reload_;
+    config::Admin admin_;  // as at the start, for the threads of HTTP
     std::vector<std::unique_ptr<HttpServer>> http_;
     OverloadWatch overloads_{0};
     std::vector<std::pair<std::size_t, ShedReason>> begun_overloads_;  // not logged yet
@@ -203,6 +228,7 @@ private:
     IntrusiveList<FrontendConnection, HoldingFrontends> holding_;
     IntrusiveList<FrontendConnection, LoggingInFrontends> logging_in_;  // oldest first
     std::vector<std::uint64_t> dead_frontends_;
+    std::vector<std::uint64_t> read_later_;
     std::vector<Settled> settled_;
     std::vector<Settled> settling_;
     Pool::Actions pool_actions_;  // empty between calls; kept for its capacity
@@ -220,7 +246,7 @@ private:
     std::uint64_t next_frontend_ = 1;
     std::uint64_t next_connect_ = 1;
     std::uint64_t random_state_;
-    std::size_t client_count_ = 0;
+    std::size_t clients_that_fit_ = 0;  // by the limit of open files
     bool draining_ = false;
     bool doors_open_ = false;
     bool stopped_ = false;

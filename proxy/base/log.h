@@ -21,8 +21,9 @@ struct LogField {
     LogField(std::string_view k, std::int64_t v) : key(k), value(std::to_string(v)) {}
 };
 
-/// Renders one event as one line without its time stamp: control bytes, quotes and backslashes of
-/// values are escaped, so that no client can forge a line. Pure; used by Log and by its tests.
+/// Renders one event as one line without its time stamp: control characters, bytes that are no UTF-8,
+/// quotes and backslashes of values are escaped, so that no client can forge a line, speak to the
+/// reader's terminal, or make a line that is no JSON. Pure; used by Log and by its tests.
 std::string render_log_line(LogFormat format, std::string_view level, std::string_view event,
                             std::initializer_list<LogField> fields);
 

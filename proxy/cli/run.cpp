@@ -35,7 +35,10 @@ int serve(const config::Config& config, std::optional<ConfigSource> source,
         log.error("cannot_start", {{"message", started.error().message}});
         return config::kExitFailed;
     }
-    if (source) reloading.emplace(loop, server, log, std::move(*source), env);
+    if (source) {
+        reloading.emplace(loop, server, log, std::move(*source), env);
+        server.on_reload_request([&reloading] { return reloading->reload("http"); });
+    }
     log.info("ready", {{"version", kVersion}});
     loop.run();
     log.info("stopped", {});
@@ -45,6 +48,8 @@ int serve(const config::Config& config, std::optional<ConfigSource> source,
 }  // namespace
 
 int run(const config::Options& options, const config::EnvLookup& env, std::ostream& err) {
+    // Before the first secret is read.
+    if (!options.allow_dumps) forbid_dumps();
     ignore_sigpipe();
     std::optional<ConfigSource> source;
     if (options.file) source = ConfigSource{*options.file, FileState::of(*options.file)};

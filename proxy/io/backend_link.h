@@ -10,6 +10,7 @@
 #include "proxy/io/cancel_target.h"
 #include "proxy/io/parameter_list.h"
 #include "proxy/io/socket.h"
+#include "proxy/io/tls_bytes.h"
 
 struct pg_conn;
 struct ssl_st;
@@ -80,8 +81,7 @@ private:
     ssl_st* ssl_ = nullptr;
     std::string cancel_key_;
     std::shared_ptr<const ParameterList> cancel_tls_;
-    /// OpenSSL wants a write it did not finish to be repeated with at least as many bytes.
-    std::size_t retry_size_ = 0;
+    TlsWriter tls_writer_{TlsWriter::kLongestRecord};
 };
 
 }  // namespace pgb

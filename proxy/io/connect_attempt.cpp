@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "proxy/base/check.h"
+#include "proxy/io/login_guard.h"
 #include "proxy/io/server_words.h"
 #include "proxy/io/tls_cancel.h"
 
@@ -37,6 +38,8 @@ constexpr std::array kReported = {
 
 // Reads after login; a server that still talks then has something to say that is not ours to skip.
 constexpr int kSettleReadsMax = 16;
+// For the rest of a message: short beside a login, long beside the time a look takes.
+constexpr Duration kLookAgain = std::chrono::milliseconds(2);
 
 std::string milliseconds(Duration duration) {
     return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(duration).count()) + " ms";
@@ -48,7 +51,8 @@ ConnectAttempt::ConnectAttempt(Loop& loop, ConnectRequest request, Finish finish
     : loop_(loop),
       request_(std::move(request)),
       finish_(std::move(finish)),
-      timer_(loop, [this] { on_timer(); }) {}
+      timer_(loop, [this] { on_timer(); }),
+      look_again_(loop, [this] { look_and_poll(); }) {}
 
 ConnectAttempt::~ConnectAttempt() { stop(); }
 
@@ -145,7 +149,23 @@ void ConnectAttempt::wait_for(bool readable, bool writable) {
     socket_->watch(readable, writable);
 }
 
-void ConnectAttempt::on_ready(bool, bool) { poll(); }
+void ConnectAttempt::on_ready(bool, bool) { look_and_poll(); }
+
+// libpq answers what it reads at once, however long that takes.
+void ConnectAttempt::look_and_poll() {
+    if (PQstatus(connection_) != CONNECTION_AWAITING_RESPONSE) return poll();
+    switch (look_at_login(connection_)) {
+        case LoginBytes::fine: return poll();
+        case LoginBytes::incomplete:
+            // What has come would be told again and again.
+            socket_.reset();
+            return look_again_.arm(loop_.now() + kLookAgain);
+        case LoginBytes::too_dear: break;
+    }
+    ConnectFailure failure;
+    failure.message = "the server asks for too many rounds of hashing (SCRAM)";
+    fail(std::move(failure));
+}
 
 void ConnectAttempt::poll() {
     // libpq may close its socket and open another inside PQconnectPoll, and the kernel hands out
@@ -288,6 +308,7 @@ void ConnectAttempt::fail(ConnectFailure failure) {
 
 void ConnectAttempt::stop() {
     timer_.disarm();
+    look_again_.disarm();
     socket_.reset();
     if (connection_ == nullptr) return;
     trace_.detach(connection_);

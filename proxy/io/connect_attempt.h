@@ -47,6 +47,7 @@ private:
     void on_lookup(std::size_t host, NameLookup::Answer answer);
     void fail_lookup(std::size_t host, const std::string& reason);
     void open();
+    void look_and_poll();
     void poll();
     void wait_for(bool readable, bool writable);
     void arm_timer();
@@ -64,6 +65,7 @@ private:
     ConnectRequest request_;
     Finish finish_;
     Timer timer_;
+    Timer look_again_;
     Instant deadline_;
     Duration slice_{0};
 

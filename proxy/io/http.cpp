@@ -1,7 +1,9 @@
 #include "proxy/io/http.h"
 
+#include <fcntl.h>
 #include <httplib.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <condition_variable>
@@ -12,15 +14,19 @@
 #include <utility>
 #include <vector>
 
+#include "proxy/io/clock.h"
+#include "proxy/io/http_stream.h"
+
 namespace pgb {
 
 namespace {
 
-constexpr std::size_t kWorkers = 2;
+// One more than may be held by scrapers that are slow to read.
+constexpr std::size_t kWorkers = 4;
 constexpr std::size_t kWaitingMax = 64;
 constexpr int kBacklog = 128;
-constexpr time_t kReadSeconds = 1;
-constexpr std::size_t kBodyMax = 1024;
+// From the first look at a connection to its end.
+constexpr Duration kConnectionMax = std::chrono::seconds(2);
 
 /// httplib's own pool queues without a bound, and each entry holds a descriptor that the traffic
 /// may need. This one makes the accepting thread wait instead: the rest stays in the backlog.
@@ -68,33 +74,51 @@ private:
     bool ending_ = false;
 };
 
+/// httplib's server with connections that end in time and that no child process would inherit.
+class BoundedServer final : public httplib::Server {
+public:
+    explicit BoundedServer(const TlsHolder* tls) : tls_(tls) {}
+
+private:
+    // One request a connection.
+    bool process_and_close_socket(socket_t socket) override {
+        (void)fcntl(socket, F_SETFD, FD_CLOEXEC);
+        HttpStream stream(socket, monotonic_now() + kConnectionMax);
+        bool closed = false;
+        const bool speaks = tls_ == nullptr || stream.shake(tls_->current());
+        const bool done = speaks && process_request(stream, true, closed, nullptr);
+        stream.finish();
+        ::close(socket);
+        return done;
+    }
+
+    const TlsHolder* tls_;
+};
+
 /// `listening` is told the descriptor that the server made last.
 void set_bounds(httplib::Server& server, int* listening) {
     server.new_task_queue = [] { return new WorkerQueue; };
-    server.set_read_timeout(kReadSeconds);
-    server.set_write_timeout(kReadSeconds);
-    server.set_keep_alive_timeout(kReadSeconds);
-    server.set_keep_alive_max_count(1);
-    server.set_payload_max_length(kBodyMax);
     server.set_tcp_nodelay(true);
     // httplib's default is SO_REUSEPORT, with which two processes share a port and nobody is told.
     server.set_socket_options([listening](socket_t socket) {
         const int on = 1;
         *listening = socket;
+        (void)fcntl(socket, F_SETFD, FD_CLOEXEC);
         setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     });
 }
 
 void answer(const HttpServer::Handler& handler, const httplib::Request& request,
             httplib::Response& response) {
-    if (request.method != "GET" && request.method != "HEAD") {
-        response.status = 405;
-        response.set_header("Allow", "GET, HEAD");
-        response.set_content("method not allowed\n", "text/plain");
-        return;
-    }
-    const HttpAnswer made = handler(request.path);
+    const HttpAnswer made = handler({.method = request.method,
+                                     .path = request.path,
+                                     .host = request.get_header_value("Host"),
+                                     .host_count = request.get_header_value_count("Host"),
+                                     .origin = request.get_header_value("Origin"),
+                                     .authorization = request.get_header_value("Authorization"),
+                                     .content_type = request.get_header_value("Content-Type")});
     response.status = made.status;
+    for (const auto& [name, value] : made.headers) response.set_header(name, value);
     response.set_content(made.body, made.content_type);
 }
 
@@ -106,16 +130,19 @@ int bind_server(httplib::Server& server, const std::string& address, std::uint16
 }  // namespace
 
 struct HttpServer::State {
+    explicit State(const TlsHolder* tls) : server(tls) {}
+
     Handler handler;
-    httplib::Server server;
+    BoundedServer server;
     int listening = -1;
     std::uint16_t port = 0;
     std::thread thread;
 };
 
 Result<std::unique_ptr<HttpServer>> HttpServer::start(const std::string& address,
-                                                      std::uint16_t port, Handler handler) {
-    auto state = std::make_unique<State>();
+                                                      std::uint16_t port, Handler handler,
+                                                      const TlsHolder* tls) {
+    auto state = std::make_unique<State>(tls);
     state->handler = std::move(handler);
     httplib::Server& server = state->server;
     set_bounds(server, &state->listening);

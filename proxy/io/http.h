@@ -4,28 +4,30 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "proxy/base/http_answer.h"
 #include "proxy/base/result.h"
+#include "proxy/io/tls_holder.h"
 
 namespace pgb {
 
-/// Answers GET and HEAD on threads of its own (two workers), so that no page or scrape ever takes a
-/// turn of the loop. Every other method gets 405.
+/// Answers requests on threads of its own (four workers), so that no page or scrape ever takes a
+/// turn of the loop.
 ///
-/// Bounds: 8 KiB of request line and of each header, 1 KiB of body, 1 s for each read, one request
-/// a connection (an idle keep-alive connection would hold one of the two workers), 64 connections
-/// waiting for a worker; more wait in the kernel's backlog.
+/// Bounds: 8 KiB of request line and of each header; one request a connection, which ends 2 s after
+/// a worker has taken it, whatever its peer does; 64 connections waiting for a worker; more wait in
+/// the kernel's backlog. No body is read: nothing here needs one.
 class HttpServer {
 public:
-    /// Called on the worker threads with the path without its query; must be thread-safe, so it
-    /// reads snapshots (SnapshotBox) and nothing else.
-    using Handler = std::function<HttpAnswer(std::string_view path)>;
+    /// Called on the worker threads for every method; must be thread-safe, so it reads snapshots
+    /// (SnapshotBox), asks the loop (LoopErrand), and nothing else.
+    using Handler = std::function<HttpAnswer(const HttpRequest& request)>;
 
-    /// Binds and starts. Port 0 lets the kernel choose. A port in use is an error.
+    /// Binds and starts. Port 0 lets the kernel choose. A port in use is an error. `tls`: not null
+    /// for HTTPS; outlives the server.
     static Result<std::unique_ptr<HttpServer>> start(const std::string& address, std::uint16_t port,
-                                                     Handler handler);
+                                                     Handler handler,
+                                                     const TlsHolder* tls = nullptr);
     /// Stops accepting, lets running requests end within their bounds, and joins.
     ~HttpServer();
     HttpServer(const HttpServer&) = delete;

@@ -1,5 +1,6 @@
 #include "proxy/io/limits.h"
 
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include "proxy/base/check.h"
@@ -15,5 +16,7 @@ std::uint64_t raise_open_files() {
     }
     return limit.rlim_cur;
 }
+
+void forbid_dumps() { PGB_CHECK(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0); }
 
 }  // namespace pgb

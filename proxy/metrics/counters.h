@@ -47,7 +47,10 @@ struct Totals {
     std::uint64_t clients_accepted = 0;  ///< Connections accepted on any listener.
     std::uint64_t clients_refused = 0;   ///< Those turned away at max_clients or max_startup.
     std::uint64_t auth_failures = 0;     ///< Startups that ended before the session was ready.
-    std::uint64_t cancel_requests = 0;   ///< CancelRequests received, with a right key or not.
+    std::uint64_t tls_handshakes = 0;    ///< Of clients, that succeeded.
+    std::uint64_t tls_handshake_failures =
+        0;                              ///< Those that did not; a client that just goes is none.
+    std::uint64_t cancel_requests = 0;  ///< CancelRequests received, with a right key or not.
     std::uint64_t backend_cancels_failed = 0;  ///< Sent to a backend, and not acted on for sure.
     std::uint64_t statements_prepared = 0;     ///< Made on a backend for sessions that had them.
     std::uint64_t statements_evicted = 0;      ///< Closed on a backend that had too many.

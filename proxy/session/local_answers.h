@@ -78,8 +78,13 @@ public:
 
     /// The statement of that name, if it is of the transaction grammar; valid until a change.
     [[nodiscard]] const StatementFacts* transaction_statement(std::string_view name) const;
-    /// Session::note_unset_values().
+    /// SessionSeed::unset; nullptr: they are not known.
     void note_unset_values(const ReportedValues& values) { unset_ = &values; }
+    [[nodiscard]] const ReportedValues* unset_values() const { return unset_; }
+    /// Nothing was said that something to come depends on.
+    [[nodiscard]] bool is_at_rest() const {
+        return !discarding_ && !portal_ && untold_error_.empty();
+    }
     /// A batch that was ended in the frontend's stead has failed, and it was told.
     void fail_open_batch() {
         fail_open_block();

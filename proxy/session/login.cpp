@@ -16,6 +16,9 @@ namespace {
 constexpr std::uint16_t kRequestMajor = 1234;
 constexpr std::uint16_t kSslMinor = 5679;
 constexpr std::uint16_t kGssencMinor = 5680;
+// A TLS record of this type comes first in a connection; no startup packet is so long that its length
+// begins with it.
+constexpr char kTlsHandshake = 0x16;
 
 // What PostgreSQL's parse_bool takes for "no": 0, or the beginning of `false`, `off` or `no` in any
 // case, as long as it is not the `o` that could also begin `on`.
@@ -76,8 +79,14 @@ LoginStep Login::on_encryption_request(std::uint16_t minor, bool& seen, std::str
         return LoginStep::refused;
     }
     seen = true;
-    reply += 'N';
-    if (behind.empty()) return LoginStep::need_more;
+    const bool grants = offers_tls_ && minor == kSslMinor;
+    reply += grants ? 'S' : 'N';
+    if (behind.empty()) {
+        if (!grants) return LoginStep::need_more;
+        // Inside TLS nothing else is to be had.
+        gssenc_seen_ = true;
+        return LoginStep::tls;
+    }
     // Sent before our answer: by an attacker in between, or by a client that will never be secure.
     return refuse(reply, sqlstate::kProtocolViolation,
                   minor == kSslMinor ? "received unencrypted data after SSL request"
@@ -86,7 +95,13 @@ LoginStep Login::on_encryption_request(std::uint16_t minor, bool& seen, std::str
 
 LoginStep Login::on_bytes(std::string_view input, std::size_t& consumed, std::string& reply) {
     consumed = 0;
+    if (offers_tls_ && !heard_ && input.starts_with(kTlsHandshake)) {
+        heard_ = true;
+        offers_tls_ = false;
+        return LoginStep::tls;
+    }
     const StartupPacket packet = parse_startup(input);
+    heard_ = heard_ || packet.consumed > 0;
     switch (packet.kind) {
         case StartupKind::need_more: return LoginStep::need_more;
         case StartupKind::malformed: append_startup_fault(reply, packet); return LoginStep::refused;

@@ -27,6 +27,9 @@ public:
     /// The backend's unnamed statement is not the session's any more.
     void unnamed_changed() { unnamed_changed_ = true; }
 
+    [[nodiscard]] bool empty() const {
+        return closes_.empty() && parses_.empty() && !unnamed_changed_;
+    }
     /// Appends it all, closed names before made ones, and owes nothing from here on. `unnamed` is
     /// the session's unnamed statement.
     void settle(std::string& out, ReplyLedger& ledger, const UnnamedStatement::Version& unnamed) {

@@ -20,8 +20,8 @@ void Session::become_resident(BackendBook& book, const LeaseRules& rules) {
     pins_ = kPinResident;
 }
 
-// Outside a failed block of the proxy's making: only what PostgreSQL would answer without doing
-// anything is answered here, so that a ping is never refused for a full budget.
+// Outside a failed block of the proxy's making. A ping, which is an empty text, is never refused for
+// a full budget: it goes to the backend in the lane of housekeeping.
 bool Session::idle_resident(const Frame& frame, Outbox& out) {
     std::string& reply = out.scratch();
     switch (*frontend_type(frame.type)) {
@@ -36,10 +36,10 @@ bool Session::idle_resident(const Frame& frame, Outbox& out) {
             const QueryRequest query = parse_query(frame.body(), frame.body_is_whole());
             if (!frame.body_is_whole() || !query.well_formed()) break;
             if (parse_transaction_statement(query.text).verb != TransactionVerb::empty) break;
-            forget_unnamed(frame);
-            append_empty_query_response(reply);
-            local_.answer(reply, out);
-            return true;
+            // A pool asks whether its connection lives, which PostgreSQL alone knows.
+            house_kind_ = Housekeeping::setting;
+            house_unit_ = HouseUnit::to_sync;
+            return ask(false, out);
         }
         // Left over from a COPY that failed: PostgreSQL drops them without a word.
         case FrontendType::copy_data:

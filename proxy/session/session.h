@@ -22,6 +22,7 @@
 #include "proxy/session/refusal.h"
 #include "proxy/session/reply_ledger.h"
 #include "proxy/session/reported_values.h"
+#include "proxy/session/session_seed.h"
 #include "proxy/session/session_state.h"
 #include "proxy/session/session_statements.h"
 #include "proxy/session/settings_book.h"
@@ -69,20 +70,16 @@ public:
           local_({block_, statements_, effects_, owed_, settings_, told_, journal_},
                  tables.tracking != nullptr) {}
 
-    /// What the frontend was greeted with.
-    void note_greeting(const std::vector<std::pair<std::string, std::string>>& parameters) {
-        for (const auto& [name, value] : parameters) told_.set(name, value);
-    }
-    /// The values that a backend reports while nothing of this session's is set on it, as seen last;
-    /// outlives the session.
-    void note_unset_values(const ReportedValues& values) { local_.note_unset_values(values); }
+    // session_seed.cpp: one that begins, and one that rests
+    Session(const SessionTables& tables, StatementRegistry& registry, const SessionSeed& seed);
+    /// Nothing is under way, and a session made of seed() would do the same as this one.
+    [[nodiscard]] bool is_at_rest() const;
+    [[nodiscard]] SessionSeed seed() const;
+
     /// The value of a parameter as the frontend was told it last; empty: it was not.
     [[nodiscard]] std::string_view told(std::string_view parameter) const {
         return told_.value(parameter).value_or(std::string_view());
     }
-    /// A digest of the database, the user and the startup parameters.
-    void note_origin(std::uint64_t origin) { statements_.set_origin(origin); }
-
     /// By what its driver tells the workloads of this session apart.
     void class_by(ClassedBy what) { classed_by_ = what; }
     [[nodiscard]] bool has_settings() const { return !settings_.empty(); }

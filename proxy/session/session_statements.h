@@ -74,6 +74,11 @@ public:
     void set_settings(std::uint64_t settings) { settings_ = settings; }
     /// A digest of the database, the user and the startup parameters; once, at login.
     void set_origin(std::uint64_t origin) { origin_ = origin; }
+    [[nodiscard]] std::uint64_t origin() const { return origin_; }
+    /// There is none, and nothing about any is on its way.
+    [[nodiscard]] bool empty() const {
+        return names_.empty() && unnamed_.empty() && pending_.empty() && bound_early_.empty();
+    }
 
     // What is known of a name, the empty one included, as it is seen behind everything sent.
     [[nodiscard]] bool knows(std::string_view name) const;

@@ -38,6 +38,9 @@ class StatementEffects {
 public:
     static constexpr std::size_t kNamedMax = 256;
 
+    [[nodiscard]] bool empty() const {
+        return statements_.empty() && portals_.empty() && !overflowed_;
+    }
     void on_parse(std::string_view name, StatementEffect effect);
     /// nullptr: of a statement that does nothing of interest.
     void on_bind(std::string_view portal, const StatementEffect* effect);

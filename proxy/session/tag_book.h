@@ -23,6 +23,7 @@ public:
         if (entries_.size() >= kNamesMax) entries_.clear();
         entries_.emplace_back(name, std::move(comments));
     }
+    [[nodiscard]] bool empty() const { return entries_.empty(); }
     /// Empty: none are known. Valid until the next change.
     [[nodiscard]] std::string_view comments_of(std::string_view name) const {
         for (const Entry& entry : entries_) {

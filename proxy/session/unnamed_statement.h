@@ -26,6 +26,8 @@ public:
 
     UnnamedStatement() : versions_(1) {}
 
+    /// There is none, and nothing about one is on its way.
+    [[nodiscard]] bool empty() const { return count_ == 1 && latest().token == 0; }
     /// As it will be when everything that was sent has been answered without an error.
     [[nodiscard]] const Version& latest() const {
         return versions_[(begin_ + count_ - 1) % versions_.size()];

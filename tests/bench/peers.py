@@ -91,8 +91,9 @@ class Bulkhead(Proxy):
         }
         super().__init__(server, changes, start=False)
         with open(self.directory / "log", "ab") as log:
-            self.process = subprocess.Popen([str(binary()), "run", "-c", str(self.file)], stdout=log, stderr=log,
-                                            cwd="/", start_new_session=True)
+            # Its figures are read from /proc.
+            command = [str(binary()), "run", "--allow-dumps", "-c", str(self.file)]
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd="/", start_new_session=True)
         until(lambda: answers(self.port), within=10, what="pgbulkhead answers")
 
     def stop(self):

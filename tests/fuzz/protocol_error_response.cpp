@@ -1,22 +1,15 @@
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "protocol/error_response.h"
 #include "protocol/ready_for_query.h"
-
-namespace {
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
-
-}  // namespace
+#include "tests/fuzz/require.h"
 
 // What was read and written again reads the same.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace pgb;
+    using fuzz::require;
     const std::string body(reinterpret_cast<const char*>(data), size);
     const auto status = parse_ready_for_query(body);
     if (status) require(body == std::string(1, static_cast<char>(*status)));

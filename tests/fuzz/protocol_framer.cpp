@@ -1,14 +1,15 @@
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "protocol/framer.h"
+#include "tests/fuzz/require.h"
 
 namespace {
 
 using namespace pgb;
+using fuzz::require;
 
 struct Seen {
     char type;
@@ -26,10 +27,6 @@ struct Reading {
 
     bool operator==(const Reading&) const = default;
 };
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 // Feeds the bytes in pieces of varying sizes; what the framer leaves is kept, as a connection
 // does it. Step 0: all at once.

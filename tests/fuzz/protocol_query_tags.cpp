@@ -1,20 +1,13 @@
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
 #include "protocol/query_tags.h"
-
-namespace {
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
-
-}  // namespace
+#include "tests/fuzz/require.h"
 
 // The first byte is the length of the key that is asked for, which follows; the rest is the text.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using pgb::QueryTags;
+    using pgb::fuzz::require;
     if (size == 0) return 0;
     const std::string input(reinterpret_cast<const char*>(data + 1), size - 1);
     const std::string key = input.substr(0, data[0] % 16);

@@ -1,22 +1,15 @@
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "protocol/request.h"
+#include "tests/fuzz/require.h"
 
 namespace {
 
 using namespace pgb;
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
-
-bool is_within(std::string_view part, std::string_view whole) {
-    return part.empty() || (part.data() >= whole.data() &&
-                            part.data() + part.size() <= whole.data() + whole.size());
-}
+using fuzz::is_within;
+using fuzz::require;
 
 // A well-formed message is, cut anywhere, truncated and not faulty.
 template <typename Parse>

@@ -1,16 +1,14 @@
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "protocol/error_response.h"
 #include "protocol/startup.h"
+#include "tests/fuzz/require.h"
 
 namespace {
 
-void require(bool condition) {
-    if (!condition) std::abort();
-}
+using pgb::fuzz::require;
 
 // Options split and written again with every byte escaped must split into the same.
 void check_options(std::string_view options) {

@@ -1,15 +1,11 @@
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "protocol/transaction_statement.h"
+#include "tests/fuzz/require.h"
 
 namespace {
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 bool is_commit(pgb::TransactionVerb verb) {
     using V = pgb::TransactionVerb;
@@ -22,6 +18,7 @@ bool is_commit(pgb::TransactionVerb verb) {
 // The readers of the same text must not contradict each other.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace pgb;
+    using fuzz::require;
     const std::string text(reinterpret_cast<const char*>(data), size);
     const TransactionStatement statement = parse_transaction_statement(text);
     const TransactionVerb first = first_verb(text);

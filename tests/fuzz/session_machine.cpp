@@ -1,18 +1,16 @@
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "proxy/session/session.h"
+#include "tests/fuzz/require.h"
 
 namespace {
 
 using namespace pgb;
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
+using fuzz::require;
 
 const SessionTables& tables() {
     static StateTracking tracking;
@@ -26,13 +24,14 @@ class Machine {
 public:
     // A session with a backend for life, or one that asks for a backend each time; `watches`: texts
     // decide about its workloads.
-    Machine(bool resident, bool watches) : kept_(resident), pin_(resident) {
-        if (watches) session_.class_by(ClassedBy::texts);
-        if (resident) session_.become_resident(book_, rules_);
+    Machine(bool resident, bool watches) : watches_(watches), kept_(resident), pin_(resident) {
+        if (watches) session_->class_by(ClassedBy::texts);
+        if (resident) session_->become_resident(book_, rules_);
     }
 
     // One byte says what happens next; some take more of the input.
     void step(std::uint8_t what, std::string_view& input) {
+        if (what % 3 == 0) rest_if_it_may();
         switch (what % 16) {
             case 0:
             case 1:
@@ -42,27 +41,35 @@ public:
             case 5: return backend_bytes(what, input);
             case 6: return answer(true, what >= 128);
             case 7: return answer(false, false);
-            case 8: session_.on_cancel_request(turn(), out_); return finish();
+            case 8: session_->on_cancel_request(turn(), out_); return finish();
             case 9:
                 if (!cancel_in_flight_) return;
                 cancel_in_flight_ = false;
-                session_.on_cancel_closed(what >= 128, turn(), out_);
+                session_->on_cancel_closed(what >= 128, turn(), out_);
                 return finish();
-            case 10: session_.on_backend_lost(turn(), out_); return finish();
+            case 10: session_->on_backend_lost(turn(), out_); return finish();
             case 11:
-                session_.on_frontend_gone(what >= 128 ? Leaving::goodbye : Leaving::reset, turn(),
-                                          out_);
+                session_->on_frontend_gone(what >= 128 ? Leaving::goodbye : Leaving::reset, turn(),
+                                           out_);
                 return finish();
-            case 12: session_.on_drain(turn(), out_); return finish();
+            case 12: session_->on_drain(turn(), out_); return finish();
             case 13: contended_ = what >= 128; return;
             default:
                 now_ = now_ + std::chrono::milliseconds(1U << (what >> 4));
-                session_.on_tick(turn(), what % 2 == 0, out_);
+                session_->on_tick(turn(), what % 2 == 0, out_);
                 return finish();
         }
     }
 
 private:
+    // A session at rest is one that may be made anew.
+    void rest_if_it_may() {
+        if (!session_->is_at_rest()) return;
+        const SessionSeed seed = session_->seed();
+        session_ = std::make_unique<Session>(tables(), statements_, seed);
+        if (watches_) session_->class_by(ClassedBy::texts);
+    }
+
     [[nodiscard]] Turn turn() const { return {now_, contended_}; }
 
     static std::string_view piece(std::uint8_t what, std::string_view& input) {
@@ -78,9 +85,9 @@ private:
     }
 
     void feed() {
-        while (!input_.empty() && session_.takes_input()) {
+        while (!input_.empty() && session_->takes_input()) {
             const std::string view = input_;
-            const std::size_t used = session_.on_frontend(view, turn(), out_);
+            const std::size_t used = session_->on_frontend(view, turn(), out_);
             require(used <= view.size());
             input_.erase(0, used);
             const bool decided = !out_.decisions().empty();
@@ -90,10 +97,10 @@ private:
     }
 
     void backend_bytes(std::uint8_t what, std::string_view& input) {
-        if (!session_.has_backend()) return;
+        if (!session_->has_backend()) return;
         replies_ += piece(what, input);
         const std::string view = replies_;
-        const std::size_t used = session_.on_backend(view, turn(), out_);
+        const std::size_t used = session_->on_backend(view, turn(), out_);
         require(used <= view.size());
         replies_.erase(0, used);
         finish();
@@ -109,19 +116,19 @@ private:
             asked_permit_ = false;
             if (good) {
                 permit_ = true;
-                session_.on_permit(rules_, turn(), out_);
+                session_->on_permit(rules_, turn(), out_);
             } else {
-                session_.on_refused(facts);
+                session_->on_refused(facts);
             }
         } else if (asked_backend_) {
             asked_backend_ = false;
-            if (good || session_.has_backend()) {
+            if (good || session_->has_backend()) {
                 leased_ = true;
                 if (another && !kept_) book_ = {};
-                session_.on_backend_ready(book_, turn(), out_);
+                session_->on_backend_ready(book_, turn(), out_);
             } else {
                 permit_ = false;
-                session_.on_refused(facts);
+                session_->on_refused(facts);
             }
         }
         finish();
@@ -132,10 +139,10 @@ private:
         for (std::size_t i = 0; i < out_.decisions().size(); ++i) decide(out_.decisions()[i]);
         // Bytes of the proxy's own may go to a kept backend without a permit once its client left.
         if (!out_.backend_bytes().empty() && !leased_) {
-            require(session_.state() == SessionState::winding_up || ended_now_);
+            require(session_->state() == SessionState::winding_up || ended_now_);
         }
         ended_now_ = false;
-        if (session_.state() == SessionState::closed) {
+        if (session_->state() == SessionState::closed) {
             require(!leased_ && !kept_ && !pin_);
         }
         out_.clear();
@@ -155,17 +162,17 @@ private:
             case Decision::ask_pin:
                 if (!pin_ && now_.since_start().count() % 3 != 0) {
                     pin_ = true;
-                    session_.on_pin_granted(turn(), out_);
+                    session_->on_pin_granted(turn(), out_);
                 } else {
                     require(!pin_);
                     ShedFacts facts;
                     facts.reason = ShedReason::pin_limit;
-                    session_.on_pin_denied(facts, turn(), out_);
+                    session_->on_pin_denied(facts, turn(), out_);
                 }
                 return;
             case Decision::ask_workload:
                 require(leased_);
-                session_.on_workload(out_.subject().text.size() % 3 != 0);
+                session_->on_workload(out_.subject().text.size() % 3 != 0);
                 return;
             case Decision::leave_queue:
                 require(asked_permit_ || asked_backend_);
@@ -200,7 +207,7 @@ private:
     }
 
     StatementRegistry statements_;
-    Session session_{tables(), statements_};
+    std::unique_ptr<Session> session_ = std::make_unique<Session>(tables(), statements_);
     Outbox out_;
     BackendBook book_;
     LeaseRules rules_{.holder_idle = std::chrono::milliseconds(40),
@@ -212,6 +219,7 @@ private:
     std::string replies_;
     Instant now_{std::chrono::seconds(1)};
     bool contended_ = false;
+    bool watches_;
     bool asked_permit_ = false;
     bool asked_backend_ = false;
     bool permit_ = false;

@@ -39,10 +39,10 @@ def own_postgres():
 
 
 def _factory(made):
-    def make(server, changes=None):
+    def make(server, changes=None, **more):
         if proxy_module.DIRECT:
             return proxy_module.StandIn(server)
-        made.append(proxy_module.Proxy(server, changes))
+        made.append(proxy_module.Proxy(server, changes, **more))
         return made[-1]
 
     return make
@@ -52,6 +52,8 @@ def _end(made):
     try:
         for proxy in made:
             proxy.stop()
+        for proxy in made:
+            proxy.assert_log_is_clean()
     finally:
         for proxy in made:
             proxy.remove()

@@ -13,6 +13,7 @@ import pytest
 from support.lanes import WORKLOADS, Holder, queued
 from support.messages import Q, query_batch
 from support.proxy import run
+from support.secrets import secret
 from support.waiting import until
 from support.wire import Closed, ServerError
 
@@ -95,7 +96,7 @@ def test_an_admin_port_in_use_is_a_clear_line_and_an_exit(unstarted):
 
 
 def test_a_good_file_is_checked_and_printed_without_its_secrets(unstarted):
-    proxy = unstarted({"databases": {"*": {"conninfo": "host=127.0.0.1 password=opensesame"}}})
+    proxy = unstarted({"databases": {"*": {"conninfo": f"host=127.0.0.1 password={secret('opensesame')}"}}})
     done = run("check", "-c", proxy.file)
     assert done.returncode == 0, done.stderr
     assert "default" in done.stdout and "opensesame" not in done.stdout + done.stderr

@@ -10,6 +10,7 @@ import pytest
 from support.lanes import Holder, check_refusal
 from support.messages import Q, startup
 from support.reloads import attempts, changed, events, figure, hang_up, put, reload, workload
+from support.secrets import secret
 from support.waiting import until
 from support.wire import Session
 
@@ -149,12 +150,12 @@ def test_what_needs_a_restart_is_said_and_the_rest_is_in_force(postgres, new_pro
 
 def test_no_password_is_told(postgres, new_proxy):
     proxy = new_proxy(postgres)
-    for secret in ("opensesame", "hodor"):
-        conninfo = f"host=127.0.0.1 port={postgres.port} password={secret}"
+    for password in (secret("opensesame"), secret("hodorhodor")):
+        conninfo = f"host=127.0.0.1 port={postgres.port} password={password}"
         reload(proxy, {"databases": {"*": {"conninfo": conninfo}}})
     log = proxy.log()
     assert "key=databases[*].conninfo" in log and "password=***" in log
-    assert "opensesame" not in log and "hodor" not in log
+    assert "opensesame" not in log and "hodorhodor" not in log
 
 
 # ---- what is live

@@ -13,7 +13,7 @@ from support.wire import LEAVING, Closed, ServerError
 
 pytestmark = pytest.mark.needs_proxy
 
-# One permit and no queue, and permits for everyone; two places in P for `few`.
+# One permit and no queue, and permits for everyone.
 WORKLOADS = [
     {
         "name": "narrow",
@@ -37,7 +37,7 @@ WORKLOADS = [
 @pytest.fixture(scope="module")
 def proxy(module_proxy, postgres):
     return module_proxy(
-        postgres, {"databases": {"*": {"pool_wait": "300ms"}}, "workloads": WORKLOADS}
+        postgres, {"databases": {"*": {"pool_wait": "10s"}}, "workloads": WORKLOADS}
     )
 
 
@@ -166,6 +166,17 @@ def test_a_ping_is_answered_for_a_full_budget(proxy, connect):
     got = other.ask(Q("select 1 + 0"))
     check_refusal(got[0], "narrow", "queue_full")
     holder.query("commit")
+
+
+def test_a_ping_is_not_answered_for_a_backend_that_is_gone(postgres, proxy, connect):
+    control = connect(postgres)
+    for _ in range(20):
+        session = connect(proxy, application_name="narrow")
+        # The process has its signal; nobody waits until the proxy has heard of its end.
+        assert control.value(f"select pg_terminate_backend({session.pid})") == "t"
+        with pytest.raises((ServerError, Closed)):
+            session.query(";")
+        session.close()
 
 
 def test_begin_takes_the_permit_at_once(proxy, connect):

@@ -7,6 +7,7 @@ import pytest
 
 from support.lanes import check_lost, hints
 from support.messages import Q, only_error, shape
+from support.secrets import secret
 from support.waiting import PATIENCE, Stopwatch, free_port, until, until_none
 from support.wire import ServerError, Session
 
@@ -81,7 +82,7 @@ def test_a_wrong_password_is_told_to_the_client_and_never_logged(
             "databases": {
                 "*": {
                     "conninfo": f"port={postgres.port} host=127.0.0.1 user=locked "
-                    "password=opensesame"
+                    f"password={secret('opensesame')}"
                 }
             }
         },
@@ -97,7 +98,10 @@ def test_the_right_password_of_conninfo_opens_backends(postgres, new_proxy, conn
         postgres,
         {
             "databases": {
-                "*": {"conninfo": f"host=127.0.0.1 port={postgres.port} user=locked password=right"}
+                "*": {
+                    "conninfo": f"host=127.0.0.1 port={postgres.port} user=locked "
+                    f"password={secret('right-and-secret')}"
+                }
             }
         },
     )

@@ -16,10 +16,11 @@ std::string printable(std::string_view bytes) {
 
 Seat::Seat(World& world, int number)
     : world_(world),
-      session_(world.tables_, world.statements_),
+      number_(number),
+      session_(std::make_unique<Session>(world.tables_, world.statements_)),
       client_(number, world.books_, world.dice_, !world.settings_.residents),
       logged_in_(!world.settings_.residents) {
-    if (number % 2 == 1) session_.class_by(ClassedBy::texts);
+    if (number % 2 == 1) session_->class_by(ClassedBy::texts);
 }
 
 Seat::~Seat() {
@@ -43,8 +44,8 @@ ShedFacts Seat::facts(ShedReason reason) const {
 
 bool Seat::quiet() const {
     if (client_.wants_to_send() || !input_.empty() || !to_client_.empty()) return false;
-    if (session_.state() == SessionState::queued ||
-        session_.state() == SessionState::waiting_backend) {
+    if (session_->state() == SessionState::queued ||
+        session_->state() == SessionState::waiting_backend) {
         return false;
     }
     return link_ == nullptr ||
@@ -52,7 +53,7 @@ bool Seat::quiet() const {
 }
 
 std::string Seat::describe() const {
-    return client_.describe() + "; state " + std::to_string(static_cast<int>(session_.state())) +
+    return client_.describe() + "; state " + std::to_string(static_cast<int>(session_->state())) +
            ", input " + std::to_string(input_.size()) + ", backend " +
            (link_ == nullptr ? "none" : link_->server.why_not_clean());
 }
@@ -74,10 +75,11 @@ bool Seat::log_in() {
 
 void Seat::step() {
     if (gone_ || (!logged_in_ && !log_in())) return;
+    rest_if_it_may();
     Dice& dice = world_.dice_;
     if (deaf_ || eof_) {
         pump();
-        if (session_.state() == SessionState::closed) gone_ = true;
+        if (session_->state() == SessionState::closed) gone_ = true;
         return;
     }
     if (dice.once_in(2)) client_.act();
@@ -95,12 +97,12 @@ void Seat::step() {
     }
     if (close_when_flushed_ && to_client_.empty()) {
         deaf_ = true;
-        if (session_.state() == SessionState::closed) gone_ = true;
+        if (session_->state() == SessionState::closed) gone_ = true;
     }
-    if (session_.state() == SessionState::closed && to_client_.empty()) gone_ = true;
+    if (session_->state() == SessionState::closed && to_client_.empty()) gone_ = true;
     if (dice.once_in(world_.settings_.cancel_once_in) && !gone_) {
         world_.note(client_.name() + " is cancelled");
-        session_.on_cancel_request(turn(), world_.out_);
+        session_->on_cancel_request(turn(), world_.out_);
         carry_out();
         pump();
     }
@@ -127,7 +129,7 @@ void Seat::leave() {
 
 void Seat::drain() {
     if (gone_ || !logged_in_) return;
-    session_.on_drain(turn(), world_.out_);
+    session_->on_drain(turn(), world_.out_);
     carry_out();
     pump();
 }
@@ -141,21 +143,21 @@ void Seat::reset() {
     deaf_ = true;
     to_client_.clear();
     input_.clear();
-    session_.on_frontend_gone(Leaving::reset, turn(), world_.out_);
+    session_->on_frontend_gone(Leaving::reset, turn(), world_.out_);
     carry_out();
 }
 
 void Seat::pump() {
     if (gone_) return;
     Outbox& out = world_.out_;
-    while (!input_.empty() && session_.takes_input() && !deaf_) {
+    while (!input_.empty() && session_->takes_input() && !deaf_) {
         // The kernel may hand over any part of it.
         const std::size_t seen =
             world_.dice_.once_in(3)
                 ? 1 + world_.dice_.below(static_cast<std::uint32_t>(input_.size()))
                 : input_.size();
         const std::string view = input_.substr(0, seen);
-        const std::size_t taken = session_.on_frontend(view, turn(), out);
+        const std::size_t taken = session_->on_frontend(view, turn(), out);
         if (taken > 0) {
             world_.note(client_.name() +
                         " -> proxy: " + printable(std::string_view(view).substr(0, taken)));
@@ -165,12 +167,12 @@ void Seat::pump() {
         carry_out();
         if (taken == 0 && !decided) break;
     }
-    const SessionState state = session_.state();
+    const SessionState state = session_->state();
     if (!eof_ || state == SessionState::winding_up || state == SessionState::closed) return;
     const bool waits = state == SessionState::queued || state == SessionState::waiting_backend;
-    if (!input_.empty() && !session_.takes_input() && !waits) return;
+    if (!input_.empty() && !session_->takes_input() && !waits) return;
     input_.clear();
-    session_.on_frontend_gone(Leaving::goodbye, turn(), out);
+    session_->on_frontend_gone(Leaving::goodbye, turn(), out);
     carry_out();
 }
 
@@ -188,7 +190,7 @@ void Seat::carry_out() {
         flush_frontend();
     } while (!out.decisions().empty() || !out.backend_bytes().empty());
     out.clear();
-    if (session_.state() == SessionState::closed && (to_client_.empty() || deaf_ || eof_)) {
+    if (session_->state() == SessionState::closed && (to_client_.empty() || deaf_ || eof_)) {
         gone_ = true;
     }
 }
@@ -199,7 +201,7 @@ void Seat::flush_backend() {
             world_.books_.complain("bytes for a backend that was not lent: " + describe());
             break;
         }
-        if (!permit_.held() && session_.state() != SessionState::winding_up) {
+        if (!permit_.held() && session_->state() != SessionState::winding_up) {
             world_.books_.complain("work without a permit: " + describe());
         }
         world_.note(client_.name() + " -> server: " + printable(bytes));
@@ -225,7 +227,7 @@ void Seat::carry_out(Decision decision) {
         case Decision::ask_pin: return ask_pin();
         // Any answer is right for the machine; this one is the same for the same text.
         case Decision::ask_workload:
-            return session_.on_workload(world_.out_.subject().text.size() % 3 != 0);
+            return session_->on_workload(world_.out_.subject().text.size() % 3 != 0);
         case Decision::leave_queue:
             world_.gate_.cancel(*this, Leave::left);
             world_.forget_settled(*this);
@@ -241,7 +243,7 @@ void Seat::carry_out(Decision decision) {
         case Decision::drop_backend:
         case Decision::orphan_backend: return end_lease(decision);
         case Decision::cancel_backend:
-            if (!session_.may_cancel() && session_.state() == SessionState::winding_up) {
+            if (!session_->may_cancel() && session_->state() == SessionState::winding_up) {
                 world_.books_.complain("a cancel behind a COMMIT: " + describe());
             }
             return world_.send_cancel(*link_);
@@ -254,18 +256,18 @@ void Seat::ask_permit(WorkloadIndex workload) {
     const LaneId lane = workload == 0 ? world_.lane_ : world_.house_lane_;
     if (permit_.held()) world_.books_.complain("a second permit: " + describe());
     Verdict verdict = world_.gate_.arrive(lane, *this, world_.now_, world_.settled_);
-    if (verdict.arrival == Arrival::shed) return session_.on_refused(facts(verdict.reason));
+    if (verdict.arrival == Arrival::shed) return session_->on_refused(facts(verdict.reason));
     if (verdict.arrival != Arrival::admitted) return;
     permit_ = std::move(verdict.permit);
-    session_.on_permit(world_.rules_, turn(), world_.out_);
+    session_->on_permit(world_.rules_, turn(), world_.out_);
 }
 
 void Seat::on_settled(Settled& settled) {
     if (settled.granted) {
         permit_ = std::move(settled.permit);
-        session_.on_permit(world_.rules_, turn(), world_.out_);
+        session_->on_permit(world_.rules_, turn(), world_.out_);
     } else {
-        session_.on_refused(facts(settled.reason));
+        session_->on_refused(facts(settled.reason));
     }
     carry_out();
     pump();
@@ -274,7 +276,7 @@ void Seat::on_settled(Settled& settled) {
 void Seat::ask_backend() {
     if (link_ != nullptr) {
         world_.pool_.take(link_->id, workload_);
-        session_.on_backend_ready(link_->book, turn(), world_.out_);
+        session_->on_backend_ready(link_->book, turn(), world_.out_);
         return;
     }
     Pool::Actions actions;
@@ -283,10 +285,10 @@ void Seat::ask_backend() {
         if (action.kind == PoolActionKind::lend) {
             Link& link = *world_.find(action.backend);
             accept(link);
-            session_.on_backend_ready(link.book, turn(), world_.out_);
+            session_->on_backend_ready(link.book, turn(), world_.out_);
         } else if (action.kind == PoolActionKind::refuse) {
             permit_.release();
-            session_.on_refused(facts(ShedReason::pool_timeout));
+            session_->on_refused(facts(ShedReason::pool_timeout));
         }
     }
 }
@@ -303,10 +305,10 @@ void Seat::on_lent(Link& link) {
         logged_in_ = true;
         world_.pool_.add_resident();
         world_.pool_.keep(link.id);
-        session_.become_resident(link.book, world_.rules_);
+        session_->become_resident(link.book, world_.rules_);
         return;
     }
-    session_.on_backend_ready(link.book, turn(), world_.out_);
+    session_->on_backend_ready(link.book, turn(), world_.out_);
     carry_out();
     pump();
 }
@@ -315,9 +317,9 @@ void Seat::on_refused(const PoolAction& action) {
     if (!logged_in_) return;
     permit_.release();
     if (action.refusal == PoolRefusal::permanent) {
-        session_.on_backend_unavailable("3D000", "no such database");
+        session_->on_backend_unavailable("3D000", "no such database");
     } else {
-        session_.on_refused(facts(ShedReason::pool_timeout));
+        session_->on_refused(facts(ShedReason::pool_timeout));
     }
     carry_out();
     pump();
@@ -326,9 +328,9 @@ void Seat::on_refused(const PoolAction& action) {
 void Seat::ask_pin() {
     if (world_.pool_.can_pin(0)) {
         world_.pool_.reserve_pin(0);
-        session_.on_pin_granted(turn(), world_.out_);
+        session_->on_pin_granted(turn(), world_.out_);
     } else {
-        session_.on_pin_denied(facts(ShedReason::pin_limit), turn(), world_.out_);
+        session_->on_pin_denied(facts(ShedReason::pin_limit), turn(), world_.out_);
     }
 }
 
@@ -372,24 +374,24 @@ void Seat::end_lease(Decision how) {
     } else if (how == Decision::orphan_backend) {
         world_.orphan(link, std::move(permit_));
     } else {
-        if (session_.state() != SessionState::closed) ++world_.distrusted_;
+        if (session_->state() != SessionState::closed) ++world_.distrusted_;
         world_.pool_.on_closing(link.id);
         world_.begin_close(link, std::move(permit_), world_.now_ + world_.rules_.cancel_after_leave,
-                           session_.may_cancel());
+                           session_->may_cancel());
     }
 }
 
 void Seat::on_backend_bytes(std::string_view bytes, Link& link) {
     link.unseen += bytes;
     const std::string view = link.unseen;
-    const std::size_t used = session_.on_backend(view, turn(), world_.out_);
+    const std::size_t used = session_->on_backend(view, turn(), world_.out_);
     link.unseen.erase(0, used);
     carry_out();
     pump();
 }
 
 void Seat::on_tick() {
-    session_.on_tick(turn(), false, world_.out_);
+    session_->on_tick(turn(), false, world_.out_);
     carry_out();
     pump();
 }

@@ -328,4 +328,12 @@ void World::check_end() {
     if (pool_.workload(0).pins != 0) books_.complain("a pin is missing at the end");
 }
 
+// Every other session: whatever happens next, nobody must notice that this is another one.
+void Seat::rest_if_it_may() {
+    if (number_ % 4 < 2 || !session_->is_at_rest()) return;
+    const SessionSeed seed = session_->seed();
+    session_ = std::make_unique<Session>(world_.tables_, world_.statements_, seed);
+    if (number_ % 2 == 1) session_->class_by(ClassedBy::texts);
+}
+
 }  // namespace pgb::sim

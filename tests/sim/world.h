@@ -74,7 +74,7 @@ public:
     [[nodiscard]] bool quiet() const;
     [[nodiscard]] std::string describe() const;
     [[nodiscard]] Turn turn() const;
-    Session& session() { return session_; }
+    Session& session() { return *session_; }
     Client& client() { return client_; }
 
 private:
@@ -88,11 +88,13 @@ private:
     void end_lease(Decision how);
     void flush_backend();
     void flush_frontend();
+    void rest_if_it_may();
     void reset();
     [[nodiscard]] ShedFacts facts(ShedReason reason) const;
 
     World& world_;
-    Session session_;
+    int number_;
+    std::unique_ptr<Session> session_;
     Client client_;
     Link* link_ = nullptr;
     Permit permit_;

@@ -32,7 +32,7 @@ public class WithJdbc {
     static String place(String name, String options) {
         return "jdbc:postgresql://" + variable("DRIVER_HOST") + ":" + variable("DRIVER_PORT") + "/"
             + variable("DRIVER_DATABASE") + "?user=" + variable("DRIVER_USER")
-            + "&sslmode=disable&ApplicationName=" + name + options;
+            + "&sslmode=" + variable("DRIVER_SSLMODE") + "&ApplicationName=" + name + options;
     }
 
     /** With this option the name is in the first packet; else the driver says it by SET. */

@@ -8,6 +8,7 @@ const place = {
   port: Number(process.env.DRIVER_PORT),
   database: process.env.DRIVER_DATABASE,
   user: process.env.DRIVER_USER,
+  ssl: process.env.DRIVER_SSLMODE === 'require' && { rejectUnauthorized: false },
 };
 // The application_name of a workload with one permit and a short wait; empty when there is no proxy.
 const tight = process.env.DRIVER_TIGHT || '';

@@ -47,7 +47,7 @@ host  all all       127.0.0.1/32  trust
 ROLES = """
 create role alice login;
 create role bob login;
-create role locked login password 'right';
+create role locked login password 'right-and-secret';
 create role banned login;
 create role lonely login connection limit 0;
 create role clerk;

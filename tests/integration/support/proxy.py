@@ -11,6 +11,7 @@ import tempfile
 import urllib.error
 import urllib.request
 
+from . import secrets
 from .metrics import Metrics
 from .waiting import PATIENCE, free_port, until, until_none
 from .wire import Address
@@ -51,13 +52,22 @@ def merged(base, changes):
 
 
 class Proxy:
-    """One process. `changes` is laid over a small file with one workload that nobody fills."""
+    """One process. `changes` is laid over a small file with one workload that nobody fills; `tls` is
+    that of its TCP door."""
 
-    def __init__(self, postgres, changes=None, start=True):
+    # What stands in front of the program, and behind `run`. The tests look into /proc, as the
+    # leak sanitizer looks into the process.
+    command = ()
+    options = ("--allow-dumps",)
+
+    def __init__(self, postgres, changes=None, start=True, tls=None):
         self.postgres = postgres
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="pgbulkhead-", dir="/tmp"))
         self.port, self.admin_port = free_port(), free_port()
-        self.budgets = merged(self._base(), changes or {})
+        base = self._base()
+        if tls:
+            base["listen"][0]["tls"] = tls
+        self.budgets = merged(base, changes or {})
         self.file = self.directory / "budgets.yaml"
         # JSON is YAML.
         self.file.write_text(json.dumps(self.budgets, indent=2))
@@ -86,6 +96,8 @@ class Proxy:
                 {"name": "default", "concurrency": 24, "queue": 500, "queue_wait": "10s"}
             ],
             "admin": {"http": f"127.0.0.1:{self.admin_port}"},
+            # All that is ever written is looked at for secrets.
+            "log": {"level": "debug"},
         }
 
     @property
@@ -102,7 +114,8 @@ class Proxy:
         assert binary().exists(), f"{binary()} is not built; PGBULKHEAD names another"
         with open(self._stderr, "ab") as log:
             self.process = subprocess.Popen(
-                [str(binary()), "run", "-c", str(self.file)], stdout=log, stderr=log, cwd="/"
+                [*self.command, str(binary()), "run", *self.options, "-c", str(self.file)],
+                stdout=log, stderr=log, cwd="/"
             )
         until(self._is_up, within=10, what="the proxy is ready")
         self._at_start = self.resources()
@@ -128,6 +141,14 @@ class Proxy:
 
     def log(self):
         return self._stderr.read_text(errors="replace")
+
+    def raw_log(self):
+        return self._stderr.read_bytes() if self._stderr.exists() else b""
+
+    def assert_log_is_clean(self):
+        """No secret of any test, and nothing that a terminal would obey."""
+        found = secrets.findings(self.raw_log())
+        assert not found, "in the log: " + "; ".join(found)
 
     def signal(self, number):
         self.process.send_signal(number)
@@ -229,3 +250,6 @@ class StandIn:
 
     def log(self):
         return ""
+
+    def assert_log_is_clean(self):
+        """PostgreSQL's own log is not ours."""

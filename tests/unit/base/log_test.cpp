@@ -60,6 +60,18 @@ TEST_CASE("log: escape sequences of a terminal are spelled out") {
     CHECK(logfmt("\x7f") == "level=info event=seen user=\"\\u007f\"");
 }
 
+TEST_CASE("log: characters beyond ASCII stand as they are, controls and broken ones do not") {
+    for (const char* good : {"\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x90\x98", "\xc2\xa0"}) {
+        CHECK(logfmt(good) == std::string("level=info event=seen user=") + good);
+    }
+    CHECK(logfmt("\xc2\x9b") == "level=info event=seen user=\"\\u00c2\\u009b\"");
+    CHECK(logfmt("\xff") == "level=info event=seen user=\"\\u00ff\"");
+    for (const char* bad : {"\xc3", "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80", "\xe2\x82",
+                            "\xf4\x90\x80\x80", "\xf0\x8f\xbf\xbf", "\x80", "\xf5\x80\x80\x80"}) {
+        for (const char c : json(bad)) CHECK(static_cast<unsigned char>(c) < 0x80);
+    }
+}
+
 TEST_CASE("log: braces of a value are not a format") {
     CHECK(logfmt("{}") == "level=info event=seen user={}");
     CHECK(logfmt("{0:x}") == "level=info event=seen user={0:x}");

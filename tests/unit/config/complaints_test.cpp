@@ -80,9 +80,9 @@ std::vector<BadFile> value_files() {
         {workload("sqlstate: 53300"),
          "1:55: #035: warning: SQLSTATE `53300` makes some clients throw the connection, or all of "
          "a pool, away (did you mean `40001`?)"},
-        {"{admin: {token_file: t}, workloads: [{name: default, concurrency: 2}]}",
-         "1:22: #020: `admin.token_file` belongs to a feature that is not "
-         "built yet; only null is accepted"},
+        {"{admin: {console_database: t}, workloads: [{name: default, concurrency: 2}]}",
+         "1:28: #020: `admin.console_database` belongs to a feature that is not "
+         "built yet; only \"pgbulkhead\" is accepted"},
         {workload("mode: enfroce"),
          "1:51: #015: `workloads.mode`: takes enforce, shadow or off, not "
          "`enfroce` (did you mean `enforce`?)"},
@@ -163,6 +163,12 @@ std::vector<BadFile> rule_files() {
         {after_smallest("admin: {http: \"0.0.0.0:9\"}\n"),
          "2:15: #047: warning: `admin.http` may be reached from other machines; for a kubelet "
          "there is `admin.probes`"},
+        {after_smallest("listen: [{name: a, address: 127.0.0.1, tls: {mode: require, cert: c}}]\n"),
+         "2:45: #070: TLS needs `key`"},
+        {after_smallest("listen: [{name: a, unix_socket_dir: /tmp, tls: {mode: allow}}]\n"),
+         "2:55: #070: a Unix socket has no TLS, and needs none"},
+        {after_smallest("listen: [{name: a, address: 127.0.0.1, tls: {cert: c}}]\n"),
+         "2:52: #071: warning: without a `mode` there is no TLS here"},
         {after_smallest("fleet: {instances: 4, surge: 1, other_connections: 6, "
                         "database_connections: 125}\n"),
          "2:77: #043: warning: 5 instances of 24 connections and 6 others are 126, more than the "

@@ -19,6 +19,8 @@ std::variant<Options, Leave> parse(std::vector<const char*> arguments) {
 TEST_CASE("options: run and check with and without a file") {
     CHECK(std::get<Options>(parse({"run"})) == Options{Command::run, std::nullopt, false});
     CHECK(std::get<Options>(parse({"run", "-c", "f"})) == Options{Command::run, "f", false});
+    CHECK_FALSE(std::get<Options>(parse({"run"})).allow_dumps);
+    CHECK(std::get<Options>(parse({"run", "--allow-dumps"})).allow_dumps);
     CHECK(std::get<Options>(parse({"check", "--config", "f"})) ==
           Options{Command::check, "f", false});
     CHECK(std::get<Options>(parse({"check", "--keys"})) ==
@@ -51,6 +53,7 @@ TEST_CASE("options: a wrong command line leaves with code 2 and words") {
                                                   {"walk"},
                                                   {"run", "-c"},
                                                   {"run", "--keys"},
+                                                  {"check", "--allow-dumps"},
                                                   {"run", "check"},
                                                   {"run", "file"},
                                                   {"check", "-c", "a", "-c", "b"}}) {

@@ -120,11 +120,21 @@ std::vector<std::string> script_words(const std::string& line) {
     return words;
 }
 
-SessionScript::SessionScript()
-    : tables_{frontend_heads(4096), backend_heads(4096), &tracking_},
-      session_(tables_, statements_) {}
+SessionScript::SessionScript(Rest rest)
+    : rest_(rest),
+      tables_{frontend_heads(4096), backend_heads(4096), &tracking_},
+      session_(std::make_unique<Session>(tables_, statements_)) {}
+
+// Whatever happens next, nobody must notice that this is another session.
+void SessionScript::rest_if_it_may() {
+    if (rest_ == Rest::never || !session_->is_at_rest()) return;
+    const SessionSeed seed = session_->seed();
+    session_ = std::make_unique<Session>(tables_, statements_, seed);
+    if (watches_) session_->class_by(ClassedBy::texts);
+}
 
 std::string SessionScript::step(const std::vector<std::string>& words) {
+    rest_if_it_may();
     if (words[0] == "f") {
         frontend(words);
         feed();
@@ -134,11 +144,11 @@ std::string SessionScript::step(const std::vector<std::string>& words) {
         feed();
     } else if (words[0] == "b") {
         backend(words);
-        const std::size_t used = session_.on_backend(replies_, turn(), out_);
+        const std::size_t used = session_->on_backend(replies_, turn(), out_);
         std::string found = collect();
         replies_.erase(0, used);
         out_.clear();
-        if (session_.takes_input() && !input_.empty()) {
+        if (session_->takes_input() && !input_.empty()) {
             feed();
             const std::string more = collect();
             out_.clear();
@@ -155,7 +165,7 @@ std::string SessionScript::step(const std::vector<std::string>& words) {
             static constexpr std::array<const char*, 9> kStates{
                 "idle",   "queued",   "waiting_backend", "preparing", "starting",
                 "active", "settling", "winding_up",      "closed"};
-            return kStates[static_cast<std::size_t>(session_.state())];
+            return kStates[static_cast<std::size_t>(session_->state())];
         }
     }
     std::string found = collect();
@@ -164,11 +174,11 @@ std::string SessionScript::step(const std::vector<std::string>& words) {
 }
 
 void SessionScript::feed() {
-    while (!input_.empty() && session_.takes_input()) {
+    while (!input_.empty() && session_->takes_input()) {
         const std::size_t before = out_.decisions().size();
         // The outbox will hold views of what was taken.
         const std::string& seen = kept_.emplace_back(input_);
-        const std::size_t used = session_.on_frontend(seen, turn(), out_);
+        const std::size_t used = session_->on_frontend(seen, turn(), out_);
         input_.erase(0, used);
         if (used == 0 || out_.decisions().size() != before) break;
     }
@@ -245,15 +255,15 @@ void SessionScript::event(const std::vector<std::string>& words) {
                            .reset_timeout = std::chrono::seconds(2),
                            .cancel_timeout = std::chrono::seconds(3)};
     if (what == "permit") {
-        session_.on_permit(rules, turn(), out_);
+        session_->on_permit(rules, turn(), out_);
     } else if (what == "resident") {
-        session_.become_resident(book_, rules);
+        session_->become_resident(book_, rules);
     } else if (what == "refused") {
-        session_.on_refused(refusal(argument));
+        session_->on_refused(refusal(argument));
     } else if (what == "unavailable") {
-        session_.on_backend_unavailable(argument, "words");
+        session_->on_backend_unavailable(argument, "words");
     } else if (what == "backend" || what == "ready") {
-        session_.on_backend_ready(book_, turn(), out_);
+        session_->on_backend_ready(book_, turn(), out_);
     } else if (what == "another") {
         book_ = {};
         if (!argument.empty()) {
@@ -263,36 +273,36 @@ void SessionScript::event(const std::vector<std::string>& words) {
         book_.reported.set(argument, words.at(2));
     } else if (what == "pin") {
         if (argument == "ok") {
-            session_.on_pin_granted(turn(), out_);
+            session_->on_pin_granted(turn(), out_);
         } else {
-            session_.on_pin_denied(refusal("pin_limit"), turn(), out_);
+            session_->on_pin_denied(refusal("pin_limit"), turn(), out_);
         }
     } else if (what == "foreign") {
         book_.statements.unnamed = statements_.fresh_token();
     } else if (what == "other") {
         book_ = {};
     } else if (what == "cancel") {
-        session_.on_cancel_request(turn(), out_);
+        session_->on_cancel_request(turn(), out_);
     } else if (what == "cancelled") {
-        session_.on_cancel_closed(argument == "surely", turn(), out_);
+        session_->on_cancel_closed(argument == "surely", turn(), out_);
     } else if (what == "lost") {
-        session_.on_backend_lost(turn(), out_);
+        session_->on_backend_lost(turn(), out_);
     } else if (what == "gone") {
         input_.clear();
-        session_.on_frontend_gone(argument == "fin" ? Leaving::goodbye : Leaving::reset, turn(),
-                                  out_);
+        session_->on_frontend_gone(argument == "fin" ? Leaving::goodbye : Leaving::reset, turn(),
+                                   out_);
     } else if (what == "tick") {
         now_ = now_ + std::chrono::milliseconds(std::stol(argument));
-        session_.on_tick(turn(), blocked_, out_);
+        session_->on_tick(turn(), blocked_, out_);
     } else if (what == "deadline") {
         deadline_ = std::chrono::milliseconds(std::stol(argument));
     } else if (what == "drain") {
-        session_.on_drain(turn(), out_);
+        session_->on_drain(turn(), out_);
     } else if (what == "watch") {
-        session_.class_by(ClassedBy::texts);
+        session_->class_by(ClassedBy::texts);
         watches_ = true;
     } else if (what == "workload") {
-        session_.on_workload(argument == "same");
+        session_->on_workload(argument == "same");
     } else if (what == "busy" || what == "quiet") {
         contended_ = what == "busy";
     } else if (what == "blocked") {
@@ -317,7 +327,7 @@ std::string SessionScript::collect() {
                           decision == Decision::ask_housekeeping ||
                           decision == Decision::ask_workload;
         if (asks && watches_) word += "(" + std::string(out_.subject().text) + ")";
-        const Instant due = session_.due(deadline_);
+        const Instant due = session_->due(deadline_);
         if (decision == Decision::ask_permit && !due.is_never()) {
             const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(due - now_);
             word += " by " + std::to_string(left.count());

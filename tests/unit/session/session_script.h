@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,7 +14,10 @@ namespace pgb::test {
 /// done. tests/scripts/session/README.md is the language.
 class SessionScript {
 public:
-    SessionScript();
+    /// Whether the session comes to rest and is made anew as often as it may.
+    enum class Rest : std::uint8_t { never, always };
+
+    explicit SessionScript(Rest rest);
 
     /// The outcome of one line's left side, in the words of its right side.
     [[nodiscard]] std::string step(const std::vector<std::string>& words);
@@ -22,13 +27,15 @@ private:
     void backend(const std::vector<std::string>& words);
     void event(const std::vector<std::string>& words);
     void feed();
+    void rest_if_it_may();
     [[nodiscard]] std::string collect();
     [[nodiscard]] Turn turn() const { return {now_, contended_}; }
 
+    Rest rest_;
     StateTracking tracking_;
     SessionTables tables_;
     StatementRegistry statements_;
-    Session session_;
+    std::unique_ptr<Session> session_;
     Outbox out_;
     BackendBook book_;
     std::deque<std::string> kept_;

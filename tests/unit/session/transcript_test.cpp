@@ -27,9 +27,9 @@ std::string joined(const std::vector<std::string>& words) {
     return text;
 }
 
-void play(const std::filesystem::path& path) {
+void play(const std::filesystem::path& path, SessionScript::Rest rest) {
     std::ifstream file(path);
-    SessionScript script;
+    SessionScript script(rest);
     std::string line;
     int number = 0;
     int expectations = 0;
@@ -63,7 +63,14 @@ TEST_CASE("session: every transcript comes out as it is written") {
     CHECK(found.size() >= 40);
     for (const auto& path : found) {
         INFO(path.filename().string());
-        play(path);
+        play(path, SessionScript::Rest::never);
+    }
+}
+
+TEST_CASE("session: a transcript comes out the same if the session rests whenever it may") {
+    for (const auto& path : transcripts()) {
+        INFO(path.filename().string());
+        play(path, SessionScript::Rest::always);
     }
 }
 
