@@ -42,6 +42,8 @@ void set_rules(ssl_ctx_st* context, const TlsFiles& files) {
     // without a close_notify for a fault, after which nothing can be said: the answers to what such a
     // client has sent would be lost, which over plain TCP it gets.
     SSL_CTX_set_options(context, SSL_OP_IGNORE_UNEXPECTED_EOF);
+    // Passwords are among what is read.
+    SSL_CTX_set_options(context, SSL_OP_CLEANSE_PLAINTEXT);
     SSL_CTX_set_options(context, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION |
                                      SSL_OP_NO_TICKET | SSL_OP_CIPHER_SERVER_PREFERENCE);
     // A session that is taken up again would not show its certificate again; connections to a

@@ -1,17 +1,15 @@
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "protocol/base64.h"
 #include "protocol/sasl_prep.h"
 #include "protocol/scram.h"
+#include "tests/fuzz/require.h"
 
 namespace {
 
-void require(bool condition) {
-    if (!condition) std::abort();
-}
+using pgb::fuzz::require;
 
 const pgb::ScramVerifier& verifier() {
     static const pgb::ScramVerifier made = pgb::derive_scram_verifier("secret", "salt", 1);

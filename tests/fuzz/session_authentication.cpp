@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "proxy/session/authentication.h"
+#include "tests/fuzz/require.h"
 
 namespace {
 
@@ -12,9 +12,7 @@ using pgb::Authentication;
 using pgb::AuthenticationKind;
 using pgb::AuthenticationStep;
 
-void require(bool condition) {
-    if (!condition) std::abort();
-}
+using pgb::fuzz::require;
 
 struct Outcome {
     AuthenticationStep step = AuthenticationStep::need_more;

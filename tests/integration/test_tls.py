@@ -6,7 +6,6 @@ import shutil
 import socket
 import ssl
 import subprocess
-import urllib.request
 
 import pytest
 
@@ -291,7 +290,7 @@ def test_scram_binds_the_channel_to_postgresql(
     new_proxy, connect, postgres, secure_postgres, authority
 ):
     """libpq refuses to log in by anything but SCRAM-SHA-256-PLUS then, as the second one shows."""
-    login = "user=locked password=right channel_binding=require"
+    login = "user=locked password=right-and-secret channel_binding=require"
     verified = f"sslmode=verify-full sslrootcert={authority.root}"
 
     def behind(server, tls):
@@ -307,51 +306,6 @@ def test_scram_binds_the_channel_to_postgresql(
     )
     with pytest.raises(ServerError, match="channel binding"):
         connect(behind(postgres, "sslmode=disable"))
-
-
-# ---- over HTTP
-
-
-def https(proxy, path, context):
-    try:
-        with urllib.request.urlopen(
-            f"https://localhost:{proxy.admin_port}{path}", timeout=5 * PATIENCE, context=context
-        ) as reply:
-            return reply.status, reply.read().decode()
-    except OSError as error:
-        return 0, str(error)
-
-
-@pytest.fixture
-def new_https_proxy(unstarted, identity, monkeypatch):
-    """A proxy whose HTTP addresses have TLS; looked at through a client of its own."""
-
-    def make(context, **tls):
-        certificate, key = map(str, identity)
-        proxy = unstarted({"admin": {"tls": {"cert": certificate, "key": key, **tls}}})
-        monkeypatch.setattr(proxy, "get", lambda path: https(proxy, path, context))
-        proxy.start()
-        return proxy
-
-    return make
-
-
-def test_https_serves_what_http_does(new_https_proxy, authority):
-    context = client_context(authority.root)
-    proxy = new_https_proxy(context)
-    assert proxy.get("/healthz")[0] == 200
-    assert "pgbulkhead_clients" in proxy.get("/metrics")[1]
-    plain = socket.create_connection(("127.0.0.1", proxy.admin_port), timeout=5 * PATIENCE)
-    plain.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    assert not plain.recv(4096).startswith(b"HTTP"), "an alert, or nothing"
-    plain.close()
-
-
-def test_https_demands_a_certificate_where_there_are_authorities(new_https_proxy, authority):
-    known = client_context(authority.root, identity=authority.issue("prometheus"))
-    proxy = new_https_proxy(known, client_ca=str(authority.root))
-    assert proxy.get("/healthz")[0] == 200
-    assert https(proxy, "/healthz", client_context(authority.root))[0] == 0
 
 
 # ---- handshakes that come to nothing

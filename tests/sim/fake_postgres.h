@@ -69,6 +69,7 @@ private:
         bool simple = false;
     };
 
+    [[nodiscard]] bool has_unread_work() const;
     std::optional<Message> next_message();
     void take(const Message& message);
     void take_in_copy(const Message& message);

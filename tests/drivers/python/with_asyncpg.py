@@ -1,11 +1,13 @@
 """asyncpg: binary formats, statements prepared by name and cached, its pool with its reset query."""
 
 import asyncio
+import os
 
 import asyncpg
 from checks import DATABASE, HOST, PORT, TIGHT, USER, check_async, same
 
-WHERE = {"host": HOST, "port": PORT, "database": DATABASE, "user": USER, "ssl": False}
+SSL = os.environ.get("DRIVER_SSLMODE") == "require" and "require"
+WHERE = {"host": HOST, "port": PORT, "database": DATABASE, "user": USER, "ssl": SSL}
 
 
 def connect(**settings):
