@@ -67,7 +67,7 @@ void validate_authentication(const Listener& listener, std::size_t index, Findin
             return;
         case AuthMethod::cert:
             findings.add(path_of(index, "method", findings),
-                         {code::kNotBuilt, "cert is not built yet", ""});
+                         {code::kMethodDoor, "cert is not built yet", ""});
             return;
     }
 }

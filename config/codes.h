@@ -87,7 +87,7 @@ inline constexpr std::array kAll{
     Entry{kUnreachable, "Warning: an earlier workload without conditions takes everything."},
     Entry{kNoDatabase, "Warning: no entry of `databases` serves what the workload matches."},
     Entry{kOpenAdmin, "Warning: `admin.http` can be reached from other machines."},
-    Entry{kUsersFile, "`scram-sha-256` has no users file, or one that cannot be used."},
+    Entry{kUsersFile, "`scram-sha-256` has no users file, or that or a user map cannot be used."},
     Entry{kMethodDoor, "The authentication method does not fit the door."},
     Entry{kTlsFiles, "TLS is for TCP, and needs a certificate and its key."},
     Entry{kTlsUnused, "Warning: a file of TLS is named where there is none."},

@@ -36,6 +36,7 @@ UserMap::Parsed UserMap::parse(std::span<char> text) {
             parsed.map.rules_.push_back({"", std::move(pattern), std::string(pair.second)});
         }
     }
+    sort_faults(parsed.faults);
     return parsed;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace pgb {
 
@@ -96,6 +97,12 @@ private:
 };
 
 }  // namespace
+
+void sort_faults(std::vector<LineFault>& faults) {
+    std::sort(faults.begin(), faults.end(), [](const LineFault& one, const LineFault& other) {
+        return std::pair(one.line, one.column) < std::pair(other.line, other.column);
+    });
+}
 
 QuotedPairs parse_quoted_pairs(std::span<char> text, const PairWords& words) {
     return PairsReader(text, words).read();

@@ -25,6 +25,9 @@ struct LineFault {
     std::string text;
 };
 
+/// Puts faults of several kinds into the order of the file.
+void sort_faults(std::vector<LineFault>& faults);
+
 struct QuotedPairs {
     std::vector<QuotedPair> pairs;
     std::vector<LineFault> faults;

@@ -47,7 +47,10 @@ public:
         result_.entries.push_back(std::move(entry));
     }
 
-    UsersText take() { return std::move(result_); }
+    UsersText take() {
+        sort_faults(result_.faults);
+        return std::move(result_);
+    }
 
 private:
     static const char* fault_of(const UserEntry& entry, std::string_view secret) {

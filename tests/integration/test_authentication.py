@@ -352,6 +352,12 @@ def test_a_users_file_with_mistakes_is_told_before_anything_is_served(roles, tmp
     assert done.returncode != 0
     assert "MD5 hashes are not taken" in done.stderr
     assert "line=2 column=5" in done.stderr
+    checked = run("check", "-c", proxy.file)
+    assert checked.returncode != 0
+    assert checked.stderr.splitlines() == [
+        f"{path}:1:5: PGB-CFG-060: MD5 hashes are not taken",
+        f"{path}:2:5: PGB-CFG-060: a password or a SCRAM verifier in double quotes must stand here",
+    ]
     proxy.remove()
 
 

@@ -82,7 +82,8 @@ bool FakePostgres::works() const {
 // What is left of a COPY that has failed is dropped without a word whenever it is read.
 bool FakePostgres::has_unread_work() const {
     std::string_view unread = input_;
-    while (unread.size() >= 5 && std::string_view("dcf").find(unread[0]) != std::string_view::npos) {
+    while (unread.size() >= 5 &&
+           std::string_view("dcf").find(unread[0]) != std::string_view::npos) {
         const std::size_t size = length_at(unread) + 1;
         if (unread.size() < size) return true;
         unread.remove_prefix(size);

@@ -140,6 +140,11 @@ std::vector<BadFile> rule_files() {
         {after_smallest("listen: [{name: a, address: 10.0.0.1}]\n"),
          "2:29: #037: auth method trust serves loopback and Unix sockets only, and `10.0.0.1` may "
          "be reached from other machines"},
+        {after_smallest("listen: [{name: a, address: 10.0.0.1, auth: {method: scram-sha-256}}]\n"),
+         "2:54: #060: scram-sha-256 needs a `users_file`"},
+        {after_smallest("listen: [{name: a, address: 10.0.0.1, auth: {method: passthrough}}]\n"),
+         "2:54: #061: with passthrough the passwords that come to `10.0.0.1` would travel in the "
+         "clear"},
         {after_smallest("listen: [{name: a}]\n"),
          "2:10: #038: a listener needs `address` or `unix_socket_dir`"},
         {after_smallest("listen: [{name: a, address: \"::1\", unix_socket_dir: /tmp}]\n"),

@@ -64,6 +64,9 @@ TEST_CASE("users file: what can't be read is told with its place, and without th
           "1:5: MD5 hashes are not taken\n");
     CHECK(fault_of("\"a\" \"SCRAM-SHA-256$4096:secret\"") ==
           "1:5: this is no whole SCRAM verifier\n");
+    CHECK(fault_of("\"a\" \"md5" + std::string(32, 'a') + "\"\nx") ==
+          "1:5: MD5 hashes are not taken\n"
+          "2:1: a user's name in double quotes must stand here\n");
     CHECK(fault_of("x\ny\n") ==
           "1:1: a user's name in double quotes must stand here\n"
           "2:1: a user's name in double quotes must stand here\n");
