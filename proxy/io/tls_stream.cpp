@@ -148,9 +148,9 @@ TlsStream::TlsStream(std::shared_ptr<const TlsContext> context)
     : context_(std::move(context)),
       wire_(std::make_unique<Wire>()),
       ssl_(SSL_new(context_->raw())) {
-    static BIO_METHOD* const method = make_method<Wire>();
+    static BIO_METHOD* const kMethod = make_method<Wire>();
     PGB_CHECK(ssl_ != nullptr);
-    BIO* bio = BIO_new(method);
+    BIO* bio = BIO_new(kMethod);
     PGB_CHECK(bio != nullptr);
     BIO_set_data(bio, wire_.get());
     SSL_set_bio(ssl_, bio, bio);
