@@ -6,7 +6,7 @@ import re
 import pytest
 
 from support.lanes import Holder, check_refusal
-from support.messages import B, C, CopyData, CopyDone, D, E, H, P, Q, S, batch, query_batch
+from support.messages import B, C, CopyData, CopyDone, D, E, H, P, Q, S, X, batch, query_batch
 from support.relay import Relay
 from support.waiting import until
 
@@ -119,6 +119,7 @@ def record(proxy, relay, connect):
     session.terminate()
     other.terminate()
     proxy.stop()
+    until(lambda: relay.clear_bytes().endswith(X), what="the last word to PostgreSQL has passed")
     return heard, relay.clear_bytes()
 
 
