@@ -48,6 +48,14 @@ void validate_passthrough(const Listener& listener, std::size_t index, Findings&
                   ""});
 }
 
+void validate_cert(const Listener& listener, std::size_t index, Findings& findings) {
+    const std::string tls = "listen[" + std::to_string(index) + "].tls";
+    if (!findings.usable(tls + ".mode") || !findings.usable(tls + ".client_ca")) return;
+    if (listener.tls.mode != TlsMode::disable && listener.tls.client_ca) return;
+    findings.add(path_of(index, "method", findings),
+                 {code::kMethodDoor, "cert needs TLS with a `client_ca`", ""});
+}
+
 }  // namespace
 
 void validate_authentication(const Listener& listener, std::size_t index, Findings& findings) {
@@ -65,10 +73,7 @@ void validate_authentication(const Listener& listener, std::size_t index, Findin
             findings.add(path_of(index, "method", findings),
                          {code::kMethodDoor, "peer serves Unix sockets only", ""});
             return;
-        case AuthMethod::cert:
-            findings.add(path_of(index, "method", findings),
-                         {code::kMethodDoor, "cert is not built yet", ""});
-            return;
+        case AuthMethod::cert: validate_cert(listener, index, findings); return;
     }
 }
 

@@ -26,6 +26,10 @@ inline constexpr std::array<std::string_view, 3> kTlsModeWords{"disable", "allow
 enum class AuthMethod : std::uint8_t { trust, scram_sha_256, passthrough, peer, cert };
 inline constexpr std::array<std::string_view, 5> kAuthMethodWords{"trust", "scram-sha-256",
                                                                   "passthrough", "peer", "cert"};
+/// Whether it tells a name from outside, which a user map may lead to a user.
+constexpr bool uses_user_map(AuthMethod method) {
+    return method == AuthMethod::peer || method == AuthMethod::cert;
+}
 
 enum class Mode : std::uint8_t { enforce, shadow, off };
 inline constexpr std::array<std::string_view, 3> kModeWords{"enforce", "shadow", "off"};

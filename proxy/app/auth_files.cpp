@@ -38,7 +38,7 @@ std::vector<std::string> auth_file_complaints(const config::Config& config) {
         if (auth.method == config::AuthMethod::scram_sha_256 && auth.users_file) {
             users_files.insert(*auth.users_file);
         }
-        if (auth.method == config::AuthMethod::peer && auth.user_map) maps.insert(*auth.user_map);
+        if (config::uses_user_map(auth.method) && auth.user_map) maps.insert(*auth.user_map);
     }
     std::vector<std::string> complaints;
     for (const std::string& file : users_files) complain(complaints, file, faults_of_users);

@@ -41,7 +41,7 @@ void FrontendConnection::begin_authentication() {
         case config::AuthMethod::scram_sha_256: ask_for(AuthenticationKind::scram); return;
         case config::AuthMethod::passthrough: ask_for_password(); return;
         case config::AuthMethod::peer: ask_peer_name(); return;
-        case config::AuthMethod::cert: refuse_method("certificate"); return;
+        case config::AuthMethod::cert: judge_certificate(); return;
     }
 }
 
@@ -83,18 +83,39 @@ void FrontendConnection::ask_peer_name() {
 
 void FrontendConnection::on_peer_name(const std::optional<std::string>& name) {
     if (is_ending() || authenticating_ == nullptr) return;
-    const std::string& user = login_->request().user;
-    const UserMapFile* map = door_.rules.map;
-    const bool is_allowed =
-        name && (map == nullptr ? *name == user : map->map().allows(*name, user));
-    if (!is_allowed) {
-        server_.doorkeeper().note_refused(door_.name, user, peer_,
+    if (!name || !is_known_as(*name)) {
+        server_.doorkeeper().note_refused(door_.name, login_->request().user, peer_,
                                           "the client runs as " + name.value_or("nobody known"));
         refuse_method("Peer");
         return;
     }
     begin_login();
     pump();
+}
+
+bool FrontendConnection::is_known_as(std::string_view outside_name) const {
+    const std::string& user = login_->request().user;
+    const UserMapFile* map = door_.rules.map;
+    return map == nullptr ? outside_name == user : map->map().allows(outside_name, user);
+}
+
+// The handshake has refused a certificate that nobody vouches for; what it shows here is true.
+void FrontendConnection::judge_certificate() {
+    const std::string& user = login_->request().user;
+    const TlsPeer shown = link_.is_tls() ? link_.tls()->peer() : TlsPeer{};
+    if (!shown.is_verified) {
+        server_.doorkeeper().note_refused(door_.name, user, peer_, "no certificate was shown");
+        on_login_failed(sqlstate::kInvalidAuthorizationSpecification,
+                        "connection requires a valid client certificate");
+        return;
+    }
+    if (!is_known_as(shown.common_name)) {
+        server_.doorkeeper().note_refused(door_.name, user, peer_,
+                                          "the certificate is of " + shown.distinguished_name);
+        refuse_method("certificate");
+        return;
+    }
+    begin_login();
 }
 
 void FrontendConnection::refuse_method(std::string_view method) {

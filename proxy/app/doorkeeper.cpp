@@ -54,7 +54,7 @@ Result<DoorRules> Doorkeeper::open(const config::AuthConfig& auth) {
         if (!users) return std::move(users.error());
         rules.users = users.value();
     }
-    if (auth.method == config::AuthMethod::peer && auth.user_map) {
+    if (config::uses_user_map(auth.method) && auth.user_map) {
         Result<UserMapFile*> map = map_of(*auth.user_map);
         if (!map) return std::move(map.error());
         rules.map = map.value();

@@ -25,7 +25,7 @@ struct DoorRules {
     bool allow_insecure = false;
     Duration cache_lifetime{0};
     Users* users = nullptr;            ///< of scram-sha-256
-    const UserMapFile* map = nullptr;  ///< of peer; null: outside names are users'
+    const UserMapFile* map = nullptr;  ///< of peer and cert; null: outside names are users'
 };
 
 /// What logins wait for, by the number of the login.

@@ -172,6 +172,8 @@ private:
     void ask_for(AuthenticationKind kind);
     void ask_for_password();
     void ask_peer_name();
+    [[nodiscard]] bool is_known_as(std::string_view outside_name) const;
+    void judge_certificate();
     void refuse_method(std::string_view method);
     std::size_t feed_authentication(std::string_view view);
     void take_step(AuthenticationStep step, const std::string& reply);

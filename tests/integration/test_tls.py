@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import socket
 import ssl
 import subprocess
@@ -13,7 +12,7 @@ from support.certificates import Authority
 from support.messages import GSSENC_REQUEST, Q, SSL_REQUEST, cancel_request, codes, startup
 from support.postgres import DATABASE
 from support.proxy import run
-from support.tls import TlsAddress, client_context, door
+from support.tls import TlsAddress, client_context, door, serve_tls
 from support.waiting import PATIENCE, until
 from support.wire import Closed, ServerError, Session
 
@@ -47,26 +46,14 @@ def strict(module_proxy, postgres, identity):
 @pytest.fixture(scope="module")
 def secure_postgres(own_postgres, authority, identity):
     """PostgreSQL itself, with the same certificate and no way in but by TLS."""
-    data = own_postgres.directory / "data"
-    files = {
-        "ssl_ca_file": authority.root,
-        "ssl_cert_file": identity[0],
-        "ssl_key_file": identity[1],
-    }
-    for setting, path in files.items():
-        copied = data / path.name
-        shutil.copy(path, copied)
-        copied.chmod(0o600)
-        shutil.chown(copied, data.owner(), data.group())
-        own_postgres.sql(f"alter system set {setting} = '{copied}'")
-    own_postgres.sql("alter system set ssl = on")
-    (data / "pg_hba.conf").write_text(
+    serve_tls(
+        own_postgres,
+        authority.root,
+        identity,
         "local all all trust\n"
         "hostssl all locked 127.0.0.1/32 scram-sha-256\n"
-        "hostssl all all 127.0.0.1/32 trust\n"
+        "hostssl all all 127.0.0.1/32 trust\n",
     )
-    own_postgres.sql("select pg_reload_conf()")
-    until(lambda: own_postgres.value("show ssl") == "on", what="TLS is on")
     return own_postgres
 
 

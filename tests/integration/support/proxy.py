@@ -52,21 +52,23 @@ def merged(base, changes):
 
 
 class Proxy:
-    """One process. `changes` is laid over a small file with one workload that nobody fills; `tls` is
-    that of its TCP door."""
+    """One process. `changes` is laid over a small file with one workload that nobody fills; `tls`
+    and `door_auth` are those of its TCP door."""
 
     # What stands in front of the program, and behind `run`. The tests look into /proc, as the
     # leak sanitizer looks into the process.
     command = ()
     options = ("--allow-dumps",)
 
-    def __init__(self, postgres, changes=None, start=True, tls=None):
+    def __init__(self, postgres, changes=None, start=True, tls=None, door_auth=None):
         self.postgres = postgres
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="pgbulkhead-", dir="/tmp"))
         self.port, self.admin_port = free_port(), free_port()
         base = self._base()
         if tls:
             base["listen"][0]["tls"] = tls
+        if door_auth:
+            base["listen"][0]["auth"] = door_auth
         self.budgets = merged(base, changes or {})
         self.file = self.directory / "budgets.yaml"
         # JSON is YAML.

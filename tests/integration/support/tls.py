@@ -1,11 +1,12 @@
 """TLS for the raw client: `TlsAddress` takes the place of an Address, and everything else stays."""
 
+import shutil
 import socket
 import ssl
 import types
 
 from .messages import SSL_REQUEST
-from .waiting import PATIENCE
+from .waiting import PATIENCE, until
 from .wire import DEADLINE
 
 
@@ -92,3 +93,20 @@ def door(identity, mode="require", **more):
     """`tls` of a listener."""
     certificate, key = map(str, identity)
     return {"mode": mode, "cert": certificate, "key": key, **more}
+
+
+def serve_tls(postgres, root, identity, hba, ident=""):
+    """PostgreSQL itself with this certificate; `hba` and `ident` replace its files."""
+    data = postgres.directory / "data"
+    files = {"ssl_ca_file": root, "ssl_cert_file": identity[0], "ssl_key_file": identity[1]}
+    for setting, path in files.items():
+        copied = data / path.name
+        shutil.copy(path, copied)
+        copied.chmod(0o600)
+        shutil.chown(copied, data.owner(), data.group())
+        postgres.sql(f"alter system set {setting} = '{copied}'")
+    postgres.sql("alter system set ssl = on")
+    (data / "pg_hba.conf").write_text(hba)
+    (data / "pg_ident.conf").write_text(ident)
+    postgres.sql("select pg_reload_conf()")
+    until(lambda: postgres.value("show ssl") == "on", what="TLS is on")

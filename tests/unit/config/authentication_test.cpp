@@ -17,6 +17,8 @@ std::string complaints(std::string_view door, std::string_view auth) {
 constexpr std::string_view kLoopback = "address: 127.0.0.1";
 constexpr std::string_view kNetwork = "address: 10.0.0.1";
 constexpr std::string_view kUnix = "unix_socket_dir: /tmp";
+constexpr std::string_view kVouched =
+    "address: 10.0.0.1, tls: {mode: require, cert: /c, key: /k, client_ca: /a}";
 
 }  // namespace
 
@@ -44,7 +46,9 @@ TEST_CASE("authentication: what would let in the network, or nobody, is refused 
                "PGB-CFG-061: with passthrough the passwords that come to "
                "`10.0.0.1` would travel in the clear"));
     CHECK(says(complaints(kLoopback, "method: peer"), "peer serves Unix sockets only"));
-    CHECK(says(complaints(kLoopback, "method: cert"), "PGB-CFG-061: cert is not built yet"));
+    CHECK(says(complaints(kLoopback, "method: cert"),
+               "PGB-CFG-061: cert needs TLS with a `client_ca`"));
+    CHECK(complaints(kVouched, "method: cert, user_map: /m").empty());
 }
 
 TEST_CASE("authentication: a method of the section `auth` is complained of where it stands") {
