@@ -7,6 +7,7 @@ import pytest
 from support.certificates import Authority
 from support.messages import Q, codes
 from support.relay import CANCEL_CODE, Relay
+from support.tls import serve_tls
 from support.waiting import until
 from support.wire import Address
 
@@ -28,20 +29,9 @@ def authority(own_postgres, tmp_path_factory):
 @pytest.fixture(scope="module")
 def server(own_postgres, authority):
     """PostgreSQL with TLS, at which alice needs a certificate."""
-    names = {"ssl_ca_file": authority.root}
-    names["ssl_cert_file"], names["ssl_key_file"] = authority.issue("localhost")
-    data = own_postgres.directory / "data"
-    for setting, path in names.items():
-        copied = data / path.name
-        shutil.copy(path, copied)
-        copied.chmod(0o600)
-        shutil.chown(copied, data.owner(), data.group())
-        own_postgres.sql(f"alter system set {setting} = '{copied}'")
-    own_postgres.sql("alter system set ssl = on")
-    hba = data / "pg_hba.conf"
-    hba.write_text(LOGIN_BY_CERTIFICATE + hba.read_text())
-    own_postgres.sql("select pg_reload_conf()")
-    until(lambda: own_postgres.value("show ssl") == "on", what="TLS is on")
+    hba = (own_postgres.directory / "data/pg_hba.conf").read_text()
+    identity = authority.issue("localhost")
+    serve_tls(own_postgres, authority.root, identity, LOGIN_BY_CERTIFICATE + hba)
     return own_postgres
 
 

@@ -1,20 +1,17 @@
 """Logins by certificate, and passwords bound to the TLS connection: as many are let in as PostgreSQL
 itself lets in, and who is not hears its words."""
 
-import os
-import subprocess
-
 import pytest
 
 from support.certificates import Authority
 from support.postgres import DATABASE
-from support.tls import TlsAddress, client_context, door, serve_tls
-from support.waiting import PATIENCE
+from support.tls import TlsAddress, client_context, door, psql, serve_tls
 from support.wire import ServerError, Session
 
 pytestmark = pytest.mark.needs_proxy
 
 FIELDS = "SCM"
+TOLD = "password='told to nobody'"
 
 
 @pytest.fixture(scope="module")
@@ -106,25 +103,14 @@ def bound(module_proxy, postgres, identities, tmp_path_factory):
     )
 
 
-def psql(proxy, password, *options):
-    names = f"host=localhost hostaddr=127.0.0.1 port={proxy.port} user=alice dbname={DATABASE}"
-    return subprocess.run(
-        ["psql", "-XAtqwc", "select 6 * 7", " ".join([names, *options])],
-        capture_output=True,
-        text=True,
-        timeout=20 * PATIENCE,
-        env={**os.environ, "PGCONNECT_TIMEOUT": "10", "PGPASSWORD": password},
-    )
-
-
 def test_a_password_is_bound_to_the_tls_connection(bound, authority):
     tls = ["sslmode=verify-full", f"sslrootcert={authority.root}"]
-    done = psql(bound, "told to nobody", "channel_binding=require", *tls)
+    done = psql(bound, TOLD, "channel_binding=require", *tls)
     assert (done.stdout.strip(), done.returncode) == ("42", 0), done.stderr
-    done = psql(bound, "told to nobody", "channel_binding=disable", *tls)
+    done = psql(bound, TOLD, "channel_binding=disable", *tls)
     assert done.stdout.strip() == "42", done.stderr
-    done = psql(bound, "another", "channel_binding=require", *tls)
+    done = psql(bound, "password=another", "channel_binding=require", *tls)
     assert 'password authentication failed for user "alice"' in done.stderr
     # Nothing to bind it to: the client itself does not go on.
-    done = psql(bound, "told to nobody", "channel_binding=require", "sslmode=disable")
+    done = psql(bound, TOLD, "channel_binding=require", "sslmode=disable")
     assert "channel binding" in done.stderr

@@ -4,7 +4,6 @@ import json
 import os
 import socket
 import ssl
-import subprocess
 
 import pytest
 
@@ -12,7 +11,7 @@ from support.certificates import Authority
 from support.messages import GSSENC_REQUEST, Q, SSL_REQUEST, cancel_request, codes, startup
 from support.postgres import DATABASE
 from support.proxy import run
-from support.tls import TlsAddress, client_context, door, serve_tls
+from support.tls import TlsAddress, client_context, door, psql, serve_tls
 from support.waiting import PATIENCE, until
 from support.wire import Closed, ServerError, Session
 
@@ -55,17 +54,6 @@ def secure_postgres(own_postgres, authority, identity):
         "hostssl all all 127.0.0.1/32 trust\n",
     )
     return own_postgres
-
-
-def psql(proxy, *options):
-    names = f"host=localhost hostaddr=127.0.0.1 port={proxy.port} user=alice dbname={DATABASE}"
-    return subprocess.run(
-        ["psql", "-XAtqc", "select 6 * 7", " ".join([names, *options])],
-        capture_output=True,
-        text=True,
-        timeout=20 * PATIENCE,
-        env={**os.environ, "PGCONNECT_TIMEOUT": "10"},
-    )
 
 
 def fatal(got):

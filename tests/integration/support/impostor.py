@@ -5,6 +5,7 @@ import socket
 import struct
 import threading
 
+from .meddler import exactly
 from .messages import message
 
 OK = message("R", struct.pack("!i", 0))
@@ -35,16 +36,6 @@ LOGIN = (
     + KEY
     + READY
 )
-
-
-def exactly(sock, count):
-    data = b""
-    while len(data) < count:
-        more = sock.recv(count - len(data))
-        if not more:
-            raise EOFError
-        data += more
-    return data
 
 
 def read_startup(sock):

@@ -1,11 +1,14 @@
 """TLS for the raw client: `TlsAddress` takes the place of an Address, and everything else stays."""
 
+import os
 import shutil
 import socket
 import ssl
+import subprocess
 import types
 
 from .messages import SSL_REQUEST
+from .postgres import DATABASE
 from .waiting import PATIENCE, until
 from .wire import DEADLINE
 
@@ -110,3 +113,15 @@ def serve_tls(postgres, root, identity, hba, ident=""):
     (data / "pg_ident.conf").write_text(ident)
     postgres.sql("select pg_reload_conf()")
     until(lambda: postgres.value("show ssl") == "on", what="TLS is on")
+
+
+def psql(proxy, *options):
+    """`options` of the connection string: sslmode and what goes with it."""
+    names = f"host=localhost hostaddr=127.0.0.1 port={proxy.port} user=alice dbname={DATABASE}"
+    return subprocess.run(
+        ["psql", "-XAtqwc", "select 6 * 7", " ".join([names, *options])],
+        capture_output=True,
+        text=True,
+        timeout=20 * PATIENCE,
+        env={**os.environ, "PGCONNECT_TIMEOUT": "10"},
+    )
