@@ -119,11 +119,9 @@ void FrontendConnection::judge_certificate() {
 }
 
 void FrontendConnection::refuse_method(std::string_view method) {
-    server_.totals().auth_failures += 1;
     std::string& reply = server_.outbox().scratch();
     append_method_failure(reply, method, login_->request().user);
-    say(reply);
-    if (!is_dead()) close_soon();
+    end_login_with(reply);
 }
 
 std::size_t FrontendConnection::feed_authentication(std::string_view view) {
@@ -165,9 +163,8 @@ void FrontendConnection::ask_verifier() {
     state.waits = !verdict;
     if (!verdict) return;
     std::string& reply = server_.outbox().scratch();
-    const AuthenticationStep step =
-        state.machine->on_verifier(verdict->verifier, verdict->is_doomed, reply);
-    take_step(step, reply);
+    state.machine->on_verifier(verdict->verifier, verdict->is_doomed, reply);
+    say(reply);
 }
 
 void FrontendConnection::on_verifier_ready() {
@@ -200,7 +197,7 @@ void FrontendConnection::start_proof() {
                                           "no entry of `databases` serves the database");
         std::string& reply = server_.outbox().scratch();
         append_password_failure(reply, request.user);
-        take_step(AuthenticationStep::refused, reply);
+        end_login_with(reply);
         return;
     }
     state.waits = true;

@@ -154,6 +154,7 @@ private:
     [[nodiscard]] std::string new_cancel_key() const;
     void begin_session();
     void greet(std::string_view key);
+    void end_login_with(const std::string& last_word);
     void start_cancel();
     void on_eof();
     void broken();

@@ -84,10 +84,14 @@ void FrontendConnection::begin_login() {
 
 void FrontendConnection::on_login_failed(std::string_view sqlstate, std::string_view message,
                                          std::string_view detail, std::string_view hint) {
-    server_.totals().auth_failures += 1;
     std::string& reply = server_.outbox().scratch();
     append_fatal(reply, sqlstate, message, detail, hint);
-    say(reply);
+    end_login_with(reply);
+}
+
+void FrontendConnection::end_login_with(const std::string& last_word) {
+    server_.totals().auth_failures += 1;
+    say(last_word);
     if (!is_dead()) close_soon();
 }
 

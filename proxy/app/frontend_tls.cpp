@@ -73,7 +73,6 @@ bool FrontendConnection::is_let_in() const {
 
 void FrontendConnection::refuse_plain() {
     const LoginRequest& request = login_->request();
-    server_.totals().auth_failures += 1;
     std::string& reply = server_.outbox().scratch();
     // PostgreSQL's words where every line of pg_hba.conf is `hostssl`; drivers try again by TLS on
     // this code.
@@ -82,8 +81,7 @@ void FrontendConnection::refuse_plain() {
         "no pg_hba.conf entry for host \"" + std::string(address_host(peer_)) + "\", user \"" +
             request.user + "\", database \"" + request.database + "\", no encryption",
         {}, "listener \"" + door_.name + "\" of pgbulkhead takes TLS only (tls.mode: require)");
-    say(reply);
-    if (!is_dead()) close_soon();
+    end_login_with(reply);
 }
 
 }  // namespace pgb

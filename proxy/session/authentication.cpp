@@ -127,14 +127,13 @@ AuthenticationStep Authentication::on_client_first(std::string_view message, std
     return AuthenticationStep::verifier;
 }
 
-AuthenticationStep Authentication::on_verifier(const ScramVerifier& verifier, bool is_doomed,
-                                               std::string& reply) {
+void Authentication::on_verifier(const ScramVerifier& verifier, bool is_doomed,
+                                 std::string& reply) {
     verifier_ = verifier;
     is_doomed_ = is_doomed;
     awaited_ = Awaited::client_final;
     append_authentication_sasl_data(reply, SaslData::challenge,
                                     exchange_->first_reply(verifier_, nonce_));
-    return AuthenticationStep::need_more;
 }
 
 AuthenticationStep Authentication::on_client_final(std::string_view message, std::string& reply) {

@@ -45,8 +45,8 @@ public:
     /// Takes one message from the front of `input` at most; `consumed` is how many bytes it had.
     /// Not while a verifier or a proof is waited for.
     AuthenticationStep on_bytes(std::string_view input, std::size_t& consumed, std::string& reply);
-    AuthenticationStep on_verifier(const ScramVerifier& verifier, bool is_doomed,
-                                   std::string& reply);
+    /// After `verifier`; more is needed then.
+    void on_verifier(const ScramVerifier& verifier, bool is_doomed, std::string& reply);
     /// After `prove`; wiped with this.
     [[nodiscard]] const Secret& password() const { return password_; }
 

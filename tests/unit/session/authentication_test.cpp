@@ -46,7 +46,8 @@ struct Exchange {
             REQUIRE(consumed <= input.size());
             input.erase(0, consumed);
             if (step == AuthenticationStep::verifier) {
-                step = machine.on_verifier(verifier(), is_doomed, reply);
+                machine.on_verifier(verifier(), is_doomed, reply);
+                step = AuthenticationStep::need_more;
             }
             if (step != AuthenticationStep::need_more || consumed == 0) return step;
         }
