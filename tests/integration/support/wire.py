@@ -77,14 +77,13 @@ class Session:
         data = memoryview(b"".join(chunks))
         end = time.monotonic() + within * PATIENCE
         while data:
-            readable, writable, _ = select.select(
-                [] if self.eof else [self.sock], [self.sock], [], max(0.0, end - time.monotonic())
-            )
-            if readable:
+            wanted = select.POLLOUT if self.eof else select.POLLIN | select.POLLOUT
+            ready = self._await(wanted, end)
+            if ready & ~select.POLLOUT and not self.eof:
                 self._receive()
-            if writable:
+            if ready & select.POLLOUT:
                 data = data[self._send_some(data) :]
-            elif not readable:
+            elif not ready or time.monotonic() > end:
                 raise TimeoutError(f"{len(data)} bytes could not be written")
 
     def send_cut(self, data, cuts):
@@ -92,6 +91,13 @@ class Session:
         for start, end in zip([0, *cuts], [*cuts, len(data)]):
             if end > start:
                 self.send(data[start:end])
+
+    def _await(self, wanted, end):
+        """poll(), as select() knows no descriptor above 1023; what is ready, 0 when there was no time."""
+        poll = select.poll()
+        poll.register(self.sock, wanted)
+        ready = poll.poll(max(0.0, end - time.monotonic()) * 1000)
+        return ready[0][1] if ready else 0
 
     def _send_some(self, data):
         try:
@@ -114,7 +120,7 @@ class Session:
                 return msg
             if self.eof:
                 raise Closed(f"closed with {bytes(self.buffer)!r} unread")
-            if not select.select([self.sock], [], [], max(0.0, end - time.monotonic()))[0]:
+            if not self._await(select.POLLIN, end):
                 raise TimeoutError(f"no message within {within * PATIENCE:g} s")
             self._receive()
 
@@ -159,7 +165,7 @@ class Session:
         stream."""
         end = time.monotonic() + within * PATIENCE
         while len(self.buffer) < count and not self.eof:
-            if not select.select([self.sock], [], [], max(0.0, end - time.monotonic()))[0]:
+            if not self._await(select.POLLIN, end):
                 raise TimeoutError(f"{count} bytes wanted, have {bytes(self.buffer)!r}")
             self._receive()
         taken = bytes(self.buffer[:count])
