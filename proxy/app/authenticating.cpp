@@ -19,8 +19,6 @@ namespace pgb {
 
 namespace {
 
-// More than any client sends before it is let in.
-constexpr std::size_t kEarlyInputMax = std::size_t{64} << 10;
 // As PostgreSQL's SCRAM_RAW_NONCE_LEN.
 constexpr std::size_t kNonceSize = 18;
 

@@ -109,6 +109,9 @@ public:
     void shut_down();
 
 private:
+    /// What every login of the entry has: all but its number, its user and its password.
+    [[nodiscard]] ConnectRequest connect_request(const std::string& database,
+                                                 const ParameterList& parameters) const;
     struct GroupFacts {
         std::string database;
         std::string user;

@@ -154,6 +154,8 @@ private:
     [[nodiscard]] std::string new_cancel_key() const;
     void begin_session();
     void greet(std::string_view key);
+    /// More than any client sends before it was greeted.
+    static constexpr std::size_t kEarlyInputMax = std::size_t{64} << 10;
     void end_login_with(const std::string& last_word);
     void start_cancel();
     void on_eof();

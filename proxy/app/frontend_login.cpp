@@ -9,11 +9,6 @@
 
 namespace pgb {
 
-namespace {
-// More than any client sends before it was greeted.
-constexpr std::size_t kEarlyInputMax = std::size_t{64} << 10;
-}  // namespace
-
 void FrontendConnection::login_timed_out() {
     server_.totals().auth_failures += 1;
     die();

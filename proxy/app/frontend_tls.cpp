@@ -73,15 +73,13 @@ bool FrontendConnection::is_let_in() const {
 
 void FrontendConnection::refuse_plain() {
     const LoginRequest& request = login_->request();
-    std::string& reply = server_.outbox().scratch();
     // PostgreSQL's words where every line of pg_hba.conf is `hostssl`; drivers try again by TLS on
     // this code.
-    append_fatal(
-        reply, sqlstate::kInvalidAuthorizationSpecification,
+    on_login_failed(
+        sqlstate::kInvalidAuthorizationSpecification,
         "no pg_hba.conf entry for host \"" + std::string(address_host(peer_)) + "\", user \"" +
             request.user + "\", database \"" + request.database + "\", no encryption",
         {}, "listener \"" + door_.name + "\" of pgbulkhead takes TLS only (tls.mode: require)");
-    end_login_with(reply);
 }
 
 }  // namespace pgb

@@ -24,27 +24,29 @@ bool is_permanent(std::string_view sqlstate) {
 
 void Database::connect(const PoolAction& action) {
     const GroupFacts& group = facts(action.group);
-    ConnectRequest request{.id = server_.new_connect(*this, action.backend),
-                           .conninfo = entry_.conninfo,
-                           .database = fixed_database_.empty() ? group.database : "",
-                           .user = fixed_user_.empty() ? group.user : "",
-                           .startup_parameters = group.startup_parameters,
-                           .timeout = entry_.connect_timeout,
-                           .tcp = keepalive_options(server_.config().limits.tcp_keepalive,
-                                                    server_.config().limits.tcp_user_timeout),
-                           .password = backend_password(group.user)};
+    ConnectRequest request = connect_request(group.database, group.startup_parameters);
+    request.id = server_.new_connect(*this, action.backend);
+    request.user = fixed_user_.empty() ? group.user : "";
+    request.password = backend_password(group.user);
     server_.connector().connect(std::move(request));
 }
 
 ConnectRequest Database::proof_request(const LoginRequest& request) const {
+    ConnectRequest proof = connect_request(request.database, request.parameters);
+    proof.user = request.user;
+    return proof;
+}
+
+ConnectRequest Database::connect_request(const std::string& database,
+                                         const ParameterList& parameters) const {
+    const config::Limits& limits = server_.config().limits;
     return {.id = 0,
             .conninfo = entry_.conninfo,
-            .database = fixed_database_.empty() ? request.database : "",
-            .user = request.user,
-            .startup_parameters = request.parameters,
+            .database = fixed_database_.empty() ? database : "",
+            .user = {},
+            .startup_parameters = parameters,
             .timeout = entry_.connect_timeout,
-            .tcp = keepalive_options(server_.config().limits.tcp_keepalive,
-                                     server_.config().limits.tcp_user_timeout),
+            .tcp = keepalive_options(limits.tcp_keepalive, limits.tcp_user_timeout),
             .password = {}};
 }
 

@@ -8,6 +8,7 @@ pytest.register_assert_rewrite("support")
 from support import postgres as postgres_module  # noqa: E402
 from support import proxy as proxy_module  # noqa: E402
 from support import server_version  # noqa: E402
+from support.certificates import Authority  # noqa: E402
 from support.wire import Session  # noqa: E402
 
 
@@ -36,6 +37,18 @@ def own_postgres():
     server = postgres_module.Postgres()
     yield server
     server.remove()
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory):
+    """Whom a test believes; issues certificates."""
+    return Authority(tmp_path_factory.mktemp("ca"))
+
+
+@pytest.fixture(scope="module")
+def identity(authority):
+    """(certificate, key) of a server on this machine."""
+    return authority.issue("localhost")
 
 
 def _factory(made):

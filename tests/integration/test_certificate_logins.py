@@ -3,7 +3,6 @@ itself lets in, and who is not hears its words."""
 
 import pytest
 
-from support.certificates import Authority
 from support.postgres import DATABASE
 from support.tls import TlsAddress, client_context, door, psql, serve_tls
 from support.wire import ServerError, Session
@@ -12,11 +11,6 @@ pytestmark = pytest.mark.needs_proxy
 
 FIELDS = "SCM"
 TOLD = "password='told to nobody'"
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory):
-    return Authority(tmp_path_factory.mktemp("ca"))
 
 
 @pytest.fixture(scope="module")

@@ -5,21 +5,10 @@ import urllib.request
 
 import pytest
 
-from support.certificates import Authority
 from support.tls import client_context
 from support.waiting import PATIENCE
 
 pytestmark = pytest.mark.needs_proxy
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory):
-    return Authority(tmp_path_factory.mktemp("ca"))
-
-
-@pytest.fixture(scope="module")
-def identity(authority):
-    return authority.issue("localhost")
 
 
 def https(proxy, path, context):

@@ -23,16 +23,6 @@ TLS12 = ssl.TLSVersion.TLSv1_2
 
 
 @pytest.fixture(scope="module")
-def authority(tmp_path_factory):
-    return Authority(tmp_path_factory.mktemp("ca"))
-
-
-@pytest.fixture(scope="module")
-def identity(authority):
-    return authority.issue("localhost")
-
-
-@pytest.fixture(scope="module")
 def proxy(module_proxy, postgres, identity):
     return module_proxy(postgres, {"log": {"level": "debug"}}, tls=door(identity, "allow"))
 

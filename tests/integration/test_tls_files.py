@@ -8,7 +8,6 @@ import threading
 
 import pytest
 
-from support.certificates import Authority
 from support.messages import Q
 from support.postgres import DATABASE
 from support.tls import TlsAddress, client_context, door
@@ -18,11 +17,6 @@ from support.wire import Session
 pytestmark = pytest.mark.needs_proxy
 
 ALICE = {"user": "alice", "database": DATABASE}
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory):
-    return Authority(tmp_path_factory.mktemp("ca"))
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,6 @@ import time
 
 import pytest
 
-from support.certificates import Authority
 from support.messages import B, CopyData, CopyDone, D, E, P, Q, S, X
 from support.oracle import END, FIN, Cut, Z, case, compare, ready, upto
 from support.postgres import DATABASE
@@ -20,11 +19,6 @@ pytestmark = pytest.mark.needs_proxy
 ALICE = {"user": "alice", "database": DATABASE}
 FULL = os.environ.get("PGBULKHEAD_TEST_FULL", "") not in ("", "0")
 TEN_MB = 10_000_000
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory):
-    return Authority(tmp_path_factory.mktemp("ca"))
 
 
 @pytest.fixture(scope="module")
