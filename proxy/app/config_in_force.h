@@ -59,6 +59,8 @@ public:
 
     // --- Reload
 
+    /// As a file would have it: without what was removed, in the order of the rules.
+    [[nodiscard]] config::Config as_file() const;
     /// Whether there are numbers for what `wanted` has and was never here.
     [[nodiscard]] bool has_room_for(const config::Config& wanted) const;
     /// Puts in force what is live; says all that is different, as diff() does.
@@ -66,8 +68,6 @@ public:
 
 private:
     [[nodiscard]] std::optional<std::size_t> find(const std::string& name) const;
-    /// As a file would have it: without what was removed, in the order of the rules.
-    [[nodiscard]] config::Config as_file() const;
 
     config::Config values_;
     std::size_t housekeeping_;

@@ -59,6 +59,7 @@ ReloadReport Reloading::reload(std::string_view trigger) {
         return report;
     }
     const std::vector<config::Change> changes = server_.reload(*loaded.config);
+    server_.live_changes().forget();
     log_changes(changes, trigger);
     note_changes(changes, report);
     ReloadFigures& figures = server_.reload_figures();

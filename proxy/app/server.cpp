@@ -63,6 +63,7 @@ Server::Server(Loop& loop, Log& log, const config::Config& config)
                            FrontendConnection* frontend = find_frontend(login);
                            if (frontend != nullptr) frontend->on_peer_name(name);
                        }}),
+      live_changes_(*this),
       tls_doors_(loop, log,
                  [this](std::uint64_t id, std::unique_ptr<TlsStream> stream, HandshakeStep step) {
                      if (FrontendConnection* frontend = find_frontend(id); frontend != nullptr) {

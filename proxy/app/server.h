@@ -22,6 +22,7 @@
 #include "proxy/app/doorkeeper.h"
 #include "proxy/app/frontend_connection.h"
 #include "proxy/app/idle_watch.h"
+#include "proxy/app/live_changes.h"
 #include "proxy/app/shadow_report.h"
 #include "proxy/app/spare_buffers.h"
 #include "proxy/app/tls_doors.h"
@@ -72,6 +73,8 @@ public:
     /// Puts in force what of it is live, at once and for everybody; says what is different.
     std::vector<config::Change> reload(const config::Config& wanted);
     [[nodiscard]] ReloadFigures& reload_figures() { return reload_figures_; }
+    /// Changes of workloads past the file.
+    [[nodiscard]] LiveChanges& live_changes() { return live_changes_; }
     /// What a reload over HTTP does; without, the program has no file.
     void on_reload_request(std::function<ReloadReport()> reload) { reload_ = std::move(reload); }
     /// By number, as the pools know them.
@@ -205,6 +208,7 @@ private:
     Doorkeeper doorkeeper_;
     Totals totals_;
     ReloadFigures reload_figures_;
+    LiveChanges live_changes_;
     std::vector<WorkloadTimes> times_;
     std::vector<std::unique_ptr<Database>> databases_;
     std::unordered_map<std::uint64_t, std::unique_ptr<FrontendConnection>> frontends_;

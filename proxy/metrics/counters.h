@@ -67,6 +67,7 @@ struct ReloadFigures {
     std::uint64_t succeeded = 0;
     std::uint64_t failed = 0;
     std::uint32_t restart_needed = 0;  ///< What the file says and only a restart puts in force.
+    std::uint32_t live_changes = 0;    ///< Keys of workloads that were changed past the file.
 };
 
 }  // namespace pgb
