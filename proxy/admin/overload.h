@@ -28,6 +28,11 @@ public:
         return begins;
     }
 
+    /// never(): it has refused nobody.
+    [[nodiscard]] Instant last_refusal(std::size_t workload) const {
+        return last_refusal_[workload];
+    }
+
 private:
     std::vector<Instant> last_refusal_;  // never(): none yet
 };

@@ -23,6 +23,7 @@
 namespace pgb {
 
 class Server;
+struct PoolView;
 
 /// One entry of `databases` at run time: its pool, its backends, the values its groups are greeted
 /// with, and the permits of backends that were lost without an answer.
@@ -92,6 +93,9 @@ public:
     /// It did not answer: its permit and its place stay held for the workload's orphan_hold.
     void on_orphaned(BackendConnection& backend, Permit permit);
 
+    /// Appends who has backends or sessions here (live_state.cpp).
+    void list_pools(std::vector<PoolView>& out) const;
+
     // holders.cpp: who holds the permits
     /// Null: the entry has no lock sampler.
     [[nodiscard]] const LockSampler* sampler() const { return sampler_.get(); }
@@ -129,6 +133,7 @@ private:
     void connect(const PoolAction& action);
     [[nodiscard]] Secret backend_password(const std::string& user) const;
     void note_greeting(GroupFacts& group, ReportedValues& reported);
+    void note_reachability() const;
     void release_lost(BackendId id);
     void note_trouble(const ConnectFailure& failure);
     [[nodiscard]] GroupFacts& facts(GroupId group);

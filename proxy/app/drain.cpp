@@ -1,6 +1,7 @@
 // The end of the program: no new transactions, the running ones finish, by a deadline.
 
 #include "proxy/app/server.h"
+#include "proxy/io/clock.h"
 
 namespace pgb {
 
@@ -18,6 +19,8 @@ void Server::drain() {
     drain_started_ = loop_.now();
     doors_close_at_ = drain_started_ + config().drain.delay;
     log_.info("draining", {{"clients", static_cast<std::int64_t>(frontends_.size())}});
+    chronicle_.note(EventKind::draining, {},
+                    std::to_string(frontends_.size()) + " clients are here", unix_seconds());
     gate_.shed_all_waiting(ShedReason::draining, settled_);
     // Sessions in a transaction are told at its end, the others now. By id: telling one may end
     // another's wait, and the dead leave the table only at the end of the turn.

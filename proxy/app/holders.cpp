@@ -129,7 +129,10 @@ void Server::note_permit_back(const Permit& permit) {
 }
 
 void Server::note_overload(std::size_t workload, ShedReason reason) {
-    if (!is_overload(reason) || !overloads_.on_refusal(workload, loop_.now())) return;
+    if (!is_overload(reason)) return;
+    const Instant before = overloads_.last_refusal(workload);
+    if (!overloads_.on_refusal(workload, loop_.now())) return;
+    begin_overload(workload, reason, before);
     begun_overloads_.emplace_back(workload, reason);
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "proxy/app/server.h"
+#include "proxy/io/clock.h"
 
 namespace pgb {
 
@@ -34,6 +35,8 @@ LiveChangeReport LiveChanges::change(const config::LiveChange& wanted, Trial tri
     if (report.outcome != LiveChangeReport::Outcome::done) return report;
     const std::vector<config::Change> changes = server_.reload(plan.wanted);
     note(changes);
+    server_.chronicle().note_change(wanted.workload, who.name.empty() ? who.way : who.name,
+                                    report.changes, unix_seconds());
     for (const config::Change& change : changes) {
         server_.log().info("config_changed", {{"key", change.path},
                                               {"before", change.before},

@@ -68,6 +68,7 @@ void Database::on_connected(BackendId id, ConnectedBackend connected) {
     for (const auto& [name, value] : connected.parameters) reported.set(name, value);
     note_reported(*backends_[id.slot]);
     pool_.on_connected(id, server_.now());
+    note_reachability();
 }
 
 void Database::adopt(GroupId group, ConnectedBackend connected) {
@@ -108,6 +109,7 @@ void Database::on_connect_failed(BackendId id, const ConnectFailure& failure) {
                            .detail = failure.detail,
                            .hint = failure.hint};
     pool_.on_connect_failed(id, std::move(trouble), server_.now(), actions);
+    note_reachability();
     carry_out(actions);
 }
 

@@ -51,11 +51,11 @@ ReloadReport Reloading::reload(std::string_view trigger) {
     log_complaints(loaded.complaints);
     note_complaints(loaded.complaints, report);
     if (!loaded.config) {
-        fail("the file has mistakes", report);
+        fail("the file has mistakes", trigger, report);
         return report;
     }
     if (!server_.rules().has_room_for(*loaded.config)) {
-        fail("too many different workloads since the start", report);
+        fail("too many different workloads since the start", trigger, report);
         return report;
     }
     const std::vector<config::Change> changes = server_.reload(*loaded.config);
@@ -66,6 +66,7 @@ ReloadReport Reloading::reload(std::string_view trigger) {
     ++figures.succeeded;
     figures.last_succeeded = true;
     figures.last_success_seconds = unix_seconds();
+    server_.chronicle().note_reload(trigger, report, unix_seconds());
     return report;
 }
 
@@ -81,12 +82,13 @@ void Reloading::log_complaints(const config::Complaints& complaints) {
     }
 }
 
-void Reloading::fail(std::string_view why, ReloadReport& report) {
+void Reloading::fail(std::string_view why, std::string_view trigger, ReloadReport& report) {
     report.outcome = ReloadReport::Outcome::refused;
     report.message = why;
     ReloadFigures& figures = server_.reload_figures();
     ++figures.failed;
     figures.last_succeeded = false;
+    server_.chronicle().note_reload(trigger, report, unix_seconds());
     log_.error("config_reload_failed",
                {{"file", file_}, {"message", why}, {"note", "nothing has changed"}});
 }

@@ -34,7 +34,7 @@ public:
 
 private:
     void log_complaints(const config::Complaints& complaints);
-    void fail(std::string_view why, ReloadReport& report);
+    void fail(std::string_view why, std::string_view trigger, ReloadReport& report);
     void log_changes(const std::vector<config::Change>& changes, std::string_view trigger);
 
     Server& server_;

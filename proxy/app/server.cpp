@@ -1,6 +1,7 @@
 #include "proxy/app/server.h"
 
 #include "protocol/sqlstate.h"
+#include "proxy/app/version.h"
 #include "proxy/base/check.h"
 #include "proxy/io/clock.h"
 #include "proxy/io/limits.h"
@@ -93,6 +94,7 @@ Server::~Server() {
     http_.clear();
     snapshots_.reset();
     holder_lists_.reset();
+    live_states_.reset();
     close_doors();
     connector_.reset();
     // What is left is dropped; nobody is told, so the books of queues are emptied by hand.
@@ -118,10 +120,16 @@ Result<bool> Server::start() {
         if (Result<bool> opened = open_door(listener); !opened) return opened;
     }
     doors_open_ = true;
-    reload_figures_.last_success_seconds = unix_seconds();
+    started_unix_seconds_ = unix_seconds();
+    reload_figures_.last_success_seconds = started_unix_seconds_;
+    chronicle_.note(EventKind::started, {}, "version " + std::string(kVersion),
+                    started_unix_seconds_);
     snapshots_->publish();
     holder_lists_ = std::make_unique<SnapshotBox<HolderList>>(
         loop_, [this] { return holders(std::nullopt, kHoldersShown); });
+    live_states_ = std::make_unique<SnapshotBox<LiveState>>(loop_, [this] { return live_state(); });
+    change_errands_ =
+        std::make_unique<LoopErrand<LiveChangeReport>>(loop_, std::function<LiveChangeReport()>());
     reloads_ = std::make_unique<LoopErrand<ReloadReport>>(loop_, [this] {
         return reload_ ? reload_() : ReloadReport{.outcome = ReloadReport::Outcome::no_file};
     });

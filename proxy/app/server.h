@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "config/model.h"
+#include "proxy/admin/chronicle.h"
 #include "proxy/admin/holders.h"
+#include "proxy/admin/live_state.h"
 #include "proxy/admin/overload.h"
 #include "proxy/admin/reload_report.h"
 #include "proxy/app/config_in_force.h"
@@ -39,6 +41,7 @@
 #include "proxy/io/loop_errand.h"
 #include "proxy/io/snapshot_box.h"
 #include "proxy/metrics/counters.h"
+#include "proxy/metrics/recent_times.h"
 #include "proxy/metrics/snapshot.h"
 #include "proxy/pool/cancel_keys.h"
 #include "proxy/session/outbox.h"
@@ -145,6 +148,9 @@ public:
     /// The holders, all or those of one workload; the oldest are told in full.
     [[nodiscard]] HolderList holders(std::optional<std::size_t> workload, std::size_t count) const;
 
+    /// What happened, for people.
+    [[nodiscard]] Chronicle& chronicle() { return chronicle_; }
+
 private:
     struct PendingConnect {
         Database* database = nullptr;
@@ -168,6 +174,16 @@ private:
     [[nodiscard]] HttpAnswer answer_probes(const HttpRequest& request);
     [[nodiscard]] HttpAnswer answer_holders_page();
     [[nodiscard]] HttpAnswer answer_reload_page(const HttpRequest& request);
+    [[nodiscard]] HttpAnswer answer_state_page();
+    [[nodiscard]] HttpAnswer answer_workload_page(const HttpRequest& request,
+                                                  const std::string& workload);
+    [[nodiscard]] std::optional<HttpAnswer> refuse_to_change(const HttpRequest& request) const;
+    [[nodiscard]] std::string next_events(bool is_first);
+    // live_state.cpp
+    [[nodiscard]] LiveState live_state();
+    void begin_overload(std::size_t workload, ShedReason reason, Instant refusal_before);
+    void end_overload(std::size_t workload, Instant last_refusal);
+    void note_ended_overloads();
     void end_turn();
     void work_ready();
     void take_up_reads();
@@ -220,11 +236,14 @@ private:
     std::unique_ptr<BackendConnector> connector_;
     std::unique_ptr<SnapshotBox<StampedSnapshot>> snapshots_;
     std::unique_ptr<SnapshotBox<HolderList>> holder_lists_;
+    std::unique_ptr<SnapshotBox<LiveState>> live_states_;
     std::unique_ptr<LoopErrand<ReloadReport>> reloads_;
+    std::unique_ptr<LoopErrand<LiveChangeReport>> change_errands_;
     std::function<ReloadReport()> reload_;
     config::Admin admin_;  // as at the start, for the threads of HTTP
     std::vector<std::unique_ptr<HttpServer>> http_;
     OverloadWatch overloads_{0};
+    Chronicle chronicle_;
     std::vector<std::pair<std::size_t, ShedReason>> begun_overloads_;  // not logged yet
 
     IntrusiveList<FrontendConnection, ReadyFrontends> ready_frontends_;
@@ -242,6 +261,8 @@ private:
     ShadowReport shadow_report_;
     Timer timer_;
     Instant started_at_;
+    double started_unix_seconds_ = 0;
+    RecentTimes recent_times_{started_at_};
     Instant next_sweep_ = Instant::never();
     Instant next_silence_look_;
     Instant drain_started_ = Instant::never();

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +18,9 @@ struct HttpRequest {
     std::string origin;
     std::string authorization;
     std::string content_type;
+    std::string if_none_match = {};
+    /// Nothing: it was not read, as for most requests it never is.
+    std::optional<std::string> body = {};
 };
 
 /// What a view answers and an HTTP server is to send.
@@ -24,6 +29,12 @@ struct HttpAnswer {
     std::string content_type;
     std::string body;
     std::vector<std::pair<std::string, std::string>> headers = {};
+    enum class Sequel : std::uint8_t {
+        none,
+        body,  ///< No answer yet: the body is to be read, and the request to be asked again with it.
+        events,  ///< Server-sent events follow, for as long as the peer reads them.
+    };
+    Sequel sequel = Sequel::none;
 };
 
 }  // namespace pgb

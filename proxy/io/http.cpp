@@ -9,7 +9,9 @@
 #include <condition_variable>
 #include <cstring>
 #include <deque>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -25,6 +27,8 @@ namespace {
 constexpr std::size_t kWorkers = 4;
 constexpr std::size_t kWaitingMax = 64;
 constexpr int kBacklog = 128;
+// A change of one workload has some hundred bytes.
+constexpr std::size_t kBodyMax = std::size_t{16} << 10;
 // From the first look at a connection to its end.
 constexpr Duration kConnectionMax = std::chrono::seconds(2);
 
@@ -77,28 +81,43 @@ private:
 /// httplib's server with connections that end in time and that no child process would inherit.
 class BoundedServer final : public httplib::Server {
 public:
-    explicit BoundedServer(const TlsHolder* tls) : tls_(tls) {}
+    explicit BoundedServer(const TlsHolder* tls, EventStreams* streams)
+        : tls_(tls), streams_(streams) {}
 
 private:
-    // One request a connection.
+    // One request a connection. httplib has no place where a handler may say what becomes of the
+    // connection; a member of the request that only its client uses carries that.
     bool process_and_close_socket(socket_t socket) override {
         (void)fcntl(socket, F_SETFD, FD_CLOEXEC);
         HttpStream stream(socket, monotonic_now() + kConnectionMax);
         bool closed = false;
         const bool speaks = tls_ == nullptr || stream.shake(tls_->current());
-        const bool done = speaks && process_request(stream, true, closed, nullptr);
+        bool becomes_stream = false;
+        const auto set_up = [&becomes_stream](httplib::Request& request) {
+            request.response_handler = [&becomes_stream](const httplib::Response&) {
+                return becomes_stream = true;
+            };
+        };
+        const bool done = speaks && process_request(stream, true, closed, set_up);
+        if (becomes_stream && done) {
+            streams_->adopt(socket, stream.release_tls());
+            return true;
+        }
+        if (becomes_stream) streams_->give_back();
         stream.finish();
         ::close(socket);
         return done;
     }
 
     const TlsHolder* tls_;
+    EventStreams* streams_;
 };
 
 /// `listening` is told the descriptor that the server made last.
 void set_bounds(httplib::Server& server, int* listening) {
     server.new_task_queue = [] { return new WorkerQueue; };
     server.set_tcp_nodelay(true);
+    server.set_payload_max_length(kBodyMax);
     // httplib's default is SO_REUSEPORT, with which two processes share a port and nobody is told.
     server.set_socket_options([listening](socket_t socket) {
         const int on = 1;
@@ -108,18 +127,44 @@ void set_bounds(httplib::Server& server, int* listening) {
     });
 }
 
-void answer(const HttpServer::Handler& handler, const httplib::Request& request,
-            httplib::Response& response) {
+/// False: there is no place for one more.
+bool begin_events(EventStreams* streams, const httplib::Request& request,
+                  httplib::Response& response) {
+    if (streams == nullptr || !streams->reserve()) return false;
+    request.response_handler(response);
+    // Without a length the peer reads until the connection ends; what follows is sent by the streams.
+    response.set_content_provider("text/event-stream",
+                                  [](std::size_t /*offset*/, httplib::DataSink& sink) {
+                                      sink.done();
+                                      return true;
+                                  });
+    return true;
+}
+
+/// False: the body is to be read first.
+bool answer(const HttpServer::Handler& handler, EventStreams* streams,
+            const httplib::Request& request, httplib::Response& response,
+            std::optional<std::string> body) {
     const HttpAnswer made = handler({.method = request.method,
                                      .path = request.path,
                                      .host = request.get_header_value("Host"),
                                      .host_count = request.get_header_value_count("Host"),
                                      .origin = request.get_header_value("Origin"),
                                      .authorization = request.get_header_value("Authorization"),
-                                     .content_type = request.get_header_value("Content-Type")});
+                                     .content_type = request.get_header_value("Content-Type"),
+                                     .if_none_match = request.get_header_value("If-None-Match"),
+                                     .body = std::move(body)});
+    if (made.sequel == HttpAnswer::Sequel::body) return false;
     response.status = made.status;
     for (const auto& [name, value] : made.headers) response.set_header(name, value);
-    response.set_content(made.body, made.content_type);
+    if (made.sequel != HttpAnswer::Sequel::events) {
+        response.set_content(made.body, made.content_type);
+    } else if (!begin_events(streams, request, response)) {
+        response.status = 503;
+        response.set_header("Retry-After", "5");
+        response.set_content("too many streams of events\n", "text/plain; charset=utf-8");
+    }
+    return true;
 }
 
 int bind_server(httplib::Server& server, const std::string& address, std::uint16_t port) {
@@ -130,9 +175,12 @@ int bind_server(httplib::Server& server, const std::string& address, std::uint16
 }  // namespace
 
 struct HttpServer::State {
-    explicit State(const TlsHolder* tls) : server(tls) {}
+    State(const TlsHolder* tls, EventStreams::Source events)
+        : streams(events ? std::make_unique<EventStreams>(std::move(events)) : nullptr),
+          server(tls, streams.get()) {}
 
     Handler handler;
+    std::unique_ptr<EventStreams> streams;
     BoundedServer server;
     int listening = -1;
     std::uint16_t port = 0;
@@ -141,16 +189,22 @@ struct HttpServer::State {
 
 Result<std::unique_ptr<HttpServer>> HttpServer::start(const std::string& address,
                                                       std::uint16_t port, Handler handler,
-                                                      const TlsHolder* tls) {
-    auto state = std::make_unique<State>(tls);
+                                                      const TlsHolder* tls,
+                                                      EventStreams::Source events) {
+    auto state = std::make_unique<State>(tls, std::move(events));
     state->handler = std::move(handler);
     httplib::Server& server = state->server;
     set_bounds(server, &state->listening);
     server.set_pre_routing_handler(
         [at = state.get()](const httplib::Request& request, httplib::Response& response) {
-            answer(at->handler, request, response);
-            return httplib::Server::HandlerResponse::Handled;
+            using Response = httplib::Server::HandlerResponse;
+            const bool done = answer(at->handler, at->streams.get(), request, response, {});
+            return done ? Response::Handled : Response::Unhandled;
         });
+    server.Post(".*",
+                [at = state.get()](const httplib::Request& request, httplib::Response& response) {
+                    (void)answer(at->handler, at->streams.get(), request, response, request.body);
+                });
     errno = 0;
     int bound = bind_server(server, address == "*" ? "::" : address, port);
     // A machine without IPv6.

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "proxy/base/instant.h"
 #include "proxy/io/tls_stream.h"
@@ -35,6 +36,8 @@ public:
     /// Ends our direction and reads what is left of the request: a close with unread input would be
     /// a reset, which takes the answer from a peer that has not read it yet.
     void finish();
+    /// What carries the connection on when somebody else takes its descriptor; null without TLS.
+    [[nodiscard]] std::unique_ptr<TlsStream> release_tls() { return std::move(tls_); }
 
 private:
     [[nodiscard]] bool wait_for(short events) const;

@@ -24,9 +24,13 @@ public:
     /// For any thread but the loop's. Nothing: the loop did not come to it in time, or is ending;
     /// then it may still be done.
     [[nodiscard]] std::optional<T> run(Duration bound = std::chrono::seconds(5)) {
+        return run(work_, bound);
+    }
+    /// The same for work that is another each time.
+    [[nodiscard]] std::optional<T> run(std::function<T()> work, Duration bound) {
         auto asked = std::make_shared<Asked>();
-        loop_.post([this, asked] {
-            T made = work_();
+        loop_.post([work = std::move(work), asked] {
+            T made = work();
             {
                 const std::lock_guard lock(asked->mutex);
                 asked->result = std::move(made);

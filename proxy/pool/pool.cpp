@@ -63,6 +63,11 @@ void Pool::leave(GroupId id) {
 
 bool Pool::greeting_known(GroupId id) const { return groups_.at(id).greeting_known; }
 
+PoolGroupCounts Pool::group_counts(GroupId id) const {
+    const Group& group = groups_.at(id);
+    return {group.sessions, group.waiting, group.backends};
+}
+
 void Pool::ask(PoolWaiter& waiter, GroupId id, WorkloadIndex workload, Instant now, Actions& out) {
     PGB_CHECK(!waiter.waiting());
     Group& group = groups_.at(id);

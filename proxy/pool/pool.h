@@ -146,6 +146,7 @@ public:
     [[nodiscard]] const PoolWorkloadCounts& workload(WorkloadIndex index) const {
         return waiting_.counts(index);
     }
+    [[nodiscard]] PoolGroupCounts group_counts(GroupId group) const;
     [[nodiscard]] std::size_t waiting_count() const { return waiting_.size(); }
     [[nodiscard]] std::size_t login_waiting_count() const { return login_waiting_; }
     [[nodiscard]] std::size_t group_count() const { return groups_.size(); }

@@ -107,6 +107,13 @@ struct PoolTotals {
     std::uint64_t worn_out = 0;          ///< Closed for idle_timeout or lifetime_max.
 };
 
+/// One group as people see it.
+struct PoolGroupCounts {
+    std::uint32_t sessions = 0;
+    std::uint32_t waiting = 0;  ///< Transactions.
+    BackendCounts backends;
+};
+
 /// One workload as the pool sees it.
 struct PoolWorkloadCounts {
     std::uint32_t lent = 0;     ///< Backends its transactions run on.
