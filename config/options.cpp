@@ -23,6 +23,16 @@ void add_explain_options(CLI::App& command, ExplainOptions& asked) {
         ->type_name("NAME");
 }
 
+void add_top_options(CLI::App& command, TopOptions& asked) {
+    command.add_option("--admin", asked.admin, "The proxy's admin.http; none: its default.")
+        ->type_name("URL");
+    command
+        .add_option("--ca", asked.authorities,
+                    "For https: a PEM file with authorities that this system does not know.")
+        ->type_name("FILE");
+    command.add_flag("--once", asked.once, "Print it once instead of each second.");
+}
+
 }  // namespace
 
 std::variant<Options, Leave> parse_options(int argc, const char* const* argv,
@@ -42,6 +52,9 @@ std::variant<Options, Leave> parse_options(int argc, const char* const* argv,
     CLI::App* explain = app.add_subcommand(
         "explain", "Say which workload a transaction belongs to, and why no earlier one.");
     add_explain_options(*explain, options.explain);
+    CLI::App* top = app.add_subcommand(
+        "top", "Show a running proxy's workloads, who holds permits, and what happened.");
+    add_top_options(*top, options.top);
     for (CLI::App* command : {run, check, explain}) {
         command->add_option("-c,--config", file, "The budgets file; none: built-in budgets serve.")
             ->type_name("FILE");
@@ -61,6 +74,7 @@ std::variant<Options, Leave> parse_options(int argc, const char* const* argv,
     }
     if (check->parsed()) options.command = Command::check;
     if (explain->parsed()) options.command = Command::explain;
+    if (top->parsed()) options.command = Command::top;
     for (CLI::App* command : {run, check, explain}) {
         if (command->count("--config") > 0) options.file = file;
     }

@@ -12,7 +12,7 @@ inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailed = 1;    // something went wrong while running
 inline constexpr int kExitBadUsage = 2;  // wrong command line or wrong configuration
 
-enum class Command : std::uint8_t { run, check, explain };
+enum class Command : std::uint8_t { run, check, explain, top };
 
 /// What `explain` is asked about. What is left out is as a client leaves it out.
 struct ExplainOptions {
@@ -26,11 +26,20 @@ struct ExplainOptions {
     bool operator==(const ExplainOptions&) const = default;
 };
 
+/// Whom `top` looks at.
+struct TopOptions {
+    std::string admin = "http://127.0.0.1:9432";
+    std::string authorities;  // a PEM file; empty: those of the system
+    bool once = false;
+    bool operator==(const TopOptions&) const = default;
+};
+
 struct Options {
     Command command = Command::run;
     std::optional<std::string> file;  // -c FILE; none: the embedded default serves
     bool list_keys = false;           // check --keys
     ExplainOptions explain = {};
+    TopOptions top = {};
     bool allow_dumps = false;  // run --allow-dumps
     bool operator==(const Options&) const = default;
 };
