@@ -15,7 +15,7 @@
 
 namespace pgb {
 
-/// The backends of one database and user, which are lent to each other's sessions.
+/// The backends of one database and user.
 struct PoolView {
     std::string entry;  ///< Of `databases`.
     std::string database;

@@ -3,6 +3,9 @@
 #include "proxy/admin/live_state.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
 
 #include "proxy/app/server.h"
 #include "proxy/io/clock.h"
@@ -17,21 +20,24 @@ constexpr std::size_t kPoolsOnPage = 50;
 
 }  // namespace
 
+// Groups that differ in their startup parameters only are one to people.
 void Database::list_pools(std::vector<PoolView>& out) const {
+    std::map<std::pair<std::string_view, std::string_view>, PoolView> views;
     for (const auto& [number, facts] : groups_) {
         const PoolGroupCounts counts = pool_.group_counts(GroupId{number});
-        PoolView view{.entry = entry_.name,
-                      .database = facts.database,
-                      .user = facts.user,
-                      .sessions = counts.sessions,
-                      .waiting = counts.waiting,
-                      .backends = {}};
+        PoolView& view = views[{facts.database, facts.user}];
+        view.entry = entry_.name;
+        view.database = facts.database;
+        view.user = facts.user;
+        view.sessions += counts.sessions;
+        view.waiting += counts.waiting;
+        view.backends.resize(kBackendStateCount);
         for (std::size_t state = 0; state < kBackendStateCount; ++state) {
-            view.backends.push_back(
-                {kBackendStateWords[state], counts.backends.of(static_cast<BackendState>(state))});
+            view.backends[state].word = kBackendStateWords[state];
+            view.backends[state].count += counts.backends.of(static_cast<BackendState>(state));
         }
-        out.push_back(std::move(view));
     }
+    for (auto& [names, view] : views) out.push_back(std::move(view));
 }
 
 void Database::note_reachability() const {

@@ -151,7 +151,7 @@ void EventStreams::push(Stream& stream, Instant now) {
 }
 
 void EventStreams::read_from(Stream& stream) {
-    std::array<char, kReadSize> bytes;
+    std::array<char, kReadSize> bytes;  // NOLINT(cppcoreguidelines-pro-type-member-init)
     const ReadResult result =
         stream.tls != nullptr ? stream.tls->read(bytes) : read_fd(stream.fd, bytes);
     if (result.status == IoStatus::eof || result.status == IoStatus::error) stream.is_over = true;

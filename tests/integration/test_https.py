@@ -5,6 +5,7 @@ import urllib.request
 
 import pytest
 
+from support.proxy import run
 from support.tls import client_context
 from support.waiting import PATIENCE
 
@@ -44,6 +45,20 @@ def test_https_serves_what_http_does(new_https_proxy, authority):
     plain.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert not plain.recv(4096).startswith(b"HTTP"), "an alert, or nothing"
     plain.close()
+
+
+def test_streams_and_top_speak_tls_too(new_https_proxy, authority):
+    context = client_context(authority.root)
+    proxy = new_https_proxy(context)
+    address = f"https://localhost:{proxy.admin_port}"
+    with urllib.request.urlopen(
+        f"{address}/api/v1/events", timeout=5 * PATIENCE, context=context
+    ) as reply:
+        assert reply.readline() == b"retry: 1000\n"
+        assert any(reply.readline().startswith(b"event: state") for _ in range(3))
+    done = run("top", "--once", "--admin", address, "--ca", authority.root)
+    assert done.returncode == 0 and "default" in done.stdout, done.stderr
+    assert run("top", "--once", "--admin", address).returncode == 1, "nobody vouches for it"
 
 
 def test_https_demands_a_certificate_where_there_are_authorities(new_https_proxy, authority):

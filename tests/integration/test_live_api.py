@@ -7,10 +7,12 @@ import pytest
 
 from support.lanes import Holder, check_refusal
 from support.messages import Q
-from support.proxy import merged
+from support.proxy import merged, run
+from support.reloads import reload
 from support.requests import request
 from support.secrets import secret
 from support.waiting import PATIENCE, free_port, until
+from support.wire import ServerError
 
 pytestmark = pytest.mark.needs_proxy
 
@@ -95,6 +97,43 @@ def test_the_page_comes_from_the_binary_and_may_load_nothing_else(proxy):
     assert ask(proxy, "/assets/nothing.js").status == 404
     assert ask(proxy, "/", "POST").status == 405
     assert ask(proxy, "/", host="evil.example").status == 403
+
+
+def test_a_reload_and_an_unreachable_server_are_told(postgres, new_proxy, connect):
+    nobody = {"*": {"conninfo": f"host=127.0.0.1 port={free_port()}", "pool_size": 3}}
+    proxy = new_proxy(postgres, {"databases": nobody})
+    with pytest.raises(ServerError):
+        connect(proxy)
+    down = state(proxy)
+    assert down["databases"][0]["reachable"] is False and down["readiness"] == "backend_down"
+    assert (down["events"][0]["kind"], down["events"][0]["subject"]) == ("backend_down", "*")
+    reload(proxy, {"limits": {"client_idle_timeout": "7m"}})
+    told = state(proxy)["events"][0]
+    assert told["kind"] == "reloaded" and "limits.client_idle_timeout: " in told["text"]
+
+
+# ---- top
+
+
+def test_top_tells_the_same_in_a_terminal(proxy, connect):
+    hostile = connect(proxy, application_name="\x1b]0;hi\x07")
+    hostile.query("begin")
+    hostile.query(f"select '{WORD}'")
+    admin = f"http://127.0.0.1:{proxy.admin_port}"
+    done = run("top", "--once", "--admin", admin, env={"COLUMNS": "140"})
+    assert done.returncode == 0, done.stderr
+    assert "WORKLOAD" in done.stdout and "tight" in done.stdout and "idle_in_transaction" in done.stdout
+    assert "select ?" in done.stdout and WORD not in done.stdout
+    assert not [c for c in done.stdout if c != "\n" and (ord(c) < 32 or ord(c) == 127)]
+    narrow = run("top", "--once", "--admin", admin, env={"COLUMNS": "40"})
+    assert narrow.returncode == 0 and max(map(len, narrow.stdout.splitlines())) <= 40
+    hostile.query("rollback")
+
+
+def test_top_says_when_there_is_no_proxy():
+    done = run("top", "--once", "--admin", f"http://127.0.0.1:{free_port()}")
+    assert done.returncode == 1 and done.stdout == "" and "127.0.0.1" in done.stderr
+    assert run("top", "--once", "--admin", "nonsense:").returncode == 1
 
 
 # ---- the stream

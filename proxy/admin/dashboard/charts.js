@@ -11,7 +11,7 @@ function options(width) {
     label, stroke: colour(stroke), scale, width: 1.5, points: { show: false }, spanGaps: false, ...more,
   });
   // A flat line at nothing lies at the bottom, not in the middle.
-  const range = (self, low, high) => [0, Math.max(high ?? 0, 1)];
+  const range = (self, low, high) => [0, Math.max((high ?? 0) * 1.08, 1)];
   return {
     width,
     height: HEIGHT,

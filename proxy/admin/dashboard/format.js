@@ -18,17 +18,17 @@ export function rate(value) {
   return `${value < 10 ? value.toFixed(1) : numbers.format(value)}/s`;
 }
 
-/** A length of time in seconds, or null. */
+/** A length of time in seconds, or null; never broken into two lines. */
 export function time(seconds) {
   if (seconds === null || seconds === undefined) return "–";
-  if (seconds < 0.001) return `${Math.round(seconds * 1e6)} µs`;
-  if (seconds < 0.01) return `${(seconds * 1000).toFixed(1)} ms`;
-  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
-  if (seconds < 10) return `${Number(seconds.toFixed(1))} s`;
-  if (seconds < 120) return `${Math.round(seconds)} s`;
-  if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
-  if (seconds < 172800) return `${Math.round(seconds / 3600)} h`;
-  return `${Math.round(seconds / 86400)} d`;
+  if (seconds < 0.001) return `${Math.round(seconds * 1e6)}\u00a0µs`;
+  if (seconds < 0.01) return `${(seconds * 1000).toFixed(1)}\u00a0ms`;
+  if (seconds < 1) return `${Math.round(seconds * 1000)}\u00a0ms`;
+  if (seconds < 10) return `${Number(seconds.toFixed(1))}\u00a0s`;
+  if (seconds < 120) return `${Math.round(seconds)}\u00a0s`;
+  if (seconds < 7200) return `${Math.round(seconds / 60)}\u00a0min`;
+  if (seconds < 172800) return `${Math.round(seconds / 3600)}\u00a0h`;
+  return `${Math.round(seconds / 86400)}\u00a0d`;
 }
 
 /** As the file writes it. */

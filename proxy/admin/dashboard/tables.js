@@ -48,6 +48,8 @@ export function fillTable(box, caption, columns, rows, nothing) {
   rows.forEach((row, i) => fillRow(body.children[i], row));
 }
 
+// The younger ones come and go too fast to be read.
+const HOLDERS_SHOWN = 12;
 const HOLDER_COLUMNS = ["Age", "Workload", "State", "Client", "Statement", "PostgreSQL"];
 
 function holderRow(holder) {
@@ -62,10 +64,12 @@ function holderRow(holder) {
 
 export function showHolders(box, holders) {
   const caption = "The oldest first; literals of statements are not shown";
-  fillTable(box, caption, HOLDER_COLUMNS, holders.oldest.map(holderRow), "Nobody holds a permit.");
+  const shown = holders.oldest.slice(0, HOLDERS_SHOWN);
+  const younger = holders.left_out + holders.oldest.length - shown.length;
+  fillTable(box, caption, HOLDER_COLUMNS, shown.map(holderRow), "Nobody holds a permit.");
   let more = box.querySelector(".more");
   if (!more) box.append((more = make("p", { class: "more" })));
-  put(more, holders.left_out > 0 ? `and ${count(holders.left_out)} younger ones` : "");
+  put(more, younger > 0 ? `and ${count(younger)} younger` : "");
 }
 
 const POOL_COLUMNS = ["Database", "User", "Backends", "Busy", "Idle", "Connecting", "Waiting", "Sessions"];

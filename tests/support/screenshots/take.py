@@ -44,7 +44,7 @@ LOAD = {
 }
 SURGE = "select customer, sum(total) from pg_sleep(0.4), orders where region = 'north' group by customer"
 # How long the load and then the surge are seen in the charts, in seconds.
-CALM, STORM = 8, 14
+CALM, STORM = 60, 45
 
 
 def pgbench(proxy, folder, name, clients, script):
