@@ -192,7 +192,10 @@ def too_wide(page):
     )
 
 
-def test_a_phone_shows_it_all_without_scrolling_sideways(page, overload):
+def test_a_phone_shows_it_all_without_scrolling_sideways(page, proxy, connect, overload):
+    long = connect(proxy, application_name="W" * 63)
+    long.query("begin")
+    long.query(f'select 1 as "{"M" * 63}"')
     page.size(360, 740, mobile=True)
     page.shows("#verdict-title", "reports refuses")
     assert page.run("return innerWidth") == 360
@@ -202,5 +205,7 @@ def test_a_phone_shows_it_all_without_scrolling_sideways(page, overload):
     page.run("document.getElementById('change-cancel').click()")
     page.run("document.getElementById('charts').click()")
     page.shows("#plain", "queue_full")
+    page.shows("#holders", "W" * 63)
     assert too_wide(page) == []
     page.run("document.getElementById('charts').click()")
+    long.query("rollback")

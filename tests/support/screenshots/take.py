@@ -131,7 +131,7 @@ def staged(browser, postgres, proxy, scratch, folder):
     postgres.sql("create table if not exists orders (customer int, total int, region text);"
                  "grant all on orders to alice")
     try:
-        browser.size(1280, 1120)
+        browser.size(1120, 980)
         browser.open(proxy)
         time.sleep(CALM)  # lint: a random moment
         surge = Surge(proxy)
