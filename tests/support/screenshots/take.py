@@ -28,7 +28,7 @@ from support.wire import Session  # noqa: E402
 WORKLOADS = [
     {"name": "checkout", "match": {"application_name": "checkout"}, "concurrency": 12, "queue": 24,
      "queue_wait": "500ms"},
-    {"name": "reports", "match": {"application_name": "reports"}, "concurrency": 4, "queue": 8,
+    {"name": "reports", "match": {"application_name": "reports*"}, "concurrency": 4, "queue": 8,
      "queue_wait": "250ms"},
     {"name": "batch", "match": {"application_name": "batch"}, "concurrency": 3, "queue": 40,
      "queue_wait": "5s"},
@@ -128,12 +128,18 @@ def picture_of_demo(browser, folder):
 def staged(browser, postgres, proxy, scratch, folder):
     programs = [pgbench(proxy, scratch, name, *load) for name, load in LOAD.items()]
     surge = None
+    forgotten = None
     postgres.sql("create table if not exists orders (customer int, total int, region text);"
                  "grant all on orders to alice")
     try:
-        browser.size(1120, 980)
+        browser.size(1100, 900)
+        browser.cdp("Emulation.setScrollbarsHidden", hidden=True)
         browser.open(proxy)
         time.sleep(CALM)  # lint: a random moment
+        names = {"user": "alice", "database": DATABASE, "application_name": "reports: nightly export"}
+        forgotten = Session(proxy.address, names)
+        for words in ("begin", "select customer, total from orders where region = 'north' for update"):
+            forgotten.query(words)
         surge = Surge(proxy)
         time.sleep(STORM)  # lint: a random moment
         browser.shows("#verdict-title", "reports refuses")
@@ -142,13 +148,15 @@ def staged(browser, postgres, proxy, scratch, folder):
     finally:
         if surge:
             surge.end()
+        if forgotten:
+            forgotten.terminate()
         for program in programs:
             program.kill()
             program.wait()
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1])
+    folder = pathlib.Path(sys.argv[1]).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
