@@ -82,7 +82,8 @@ class Card {
     this.button.hidden = workload.housekeeping || !workload.listed;
     this.button.addEventListener("click", () => onChange(this.workload));
     this.element = make("li", {}, make("article", { class: "card", "aria-labelledby": id },
-      make("div", { class: "card-top" }, this.name, this.condition, this.mode, this.button),
+      make("div", { class: "card-top" }, this.name, this.button,
+        make("div", { class: "card-state" }, this.condition, this.mode)),
       this.budget.element, this.queue.element, this.chart, this.figures, this.reasons, this.more));
     this.plot = new Chart(this.chart);
   }
