@@ -229,6 +229,13 @@ void validate_order(const Config& config, Findings& findings) {
 void validate_database_names(const Config& config, Findings& findings) {
     for (std::size_t i = 0; i < config.databases.size(); ++i) {
         const std::string& name = config.databases[i].name;
+        if (name == config.admin.console_database) {
+            findings.add(path_of("databases", i, "name"), {code::kDuplicateName,
+                                                           "the name " + quote(name) +
+                                                               " opens the console; see "
+                                                               "`admin.console_database`",
+                                                           ""});
+        }
         const bool fits = name.size() <= kNameMax && !judge_text(Form::plain, name);
         if (fits) continue;
         findings.add(

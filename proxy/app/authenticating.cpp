@@ -29,11 +29,7 @@ void FrontendConnection::begin_authentication() {
         on_login_failed(sqlstate::kCannotConnectNow, "the proxy is shutting down");
         return;
     }
-    if (server_.too_many_clients()) {
-        server_.totals().clients_refused += 1;
-        on_login_failed(sqlstate::kTooManyConnections, "sorry, too many clients already");
-        return;
-    }
+    if (!check_room()) return;
     switch (door_.rules.method) {
         case config::AuthMethod::trust: begin_login(); return;
         case config::AuthMethod::scram_sha_256: ask_for(AuthenticationKind::scram); return;
@@ -187,7 +183,8 @@ void FrontendConnection::wipe_taken(std::string_view taken) {
 
 void FrontendConnection::start_proof() {
     Authenticating& state = *authenticating_;
-    const LoginRequest& request = login_->request();
+    LoginRequest request = login_->request();
+    if (is_for_console()) server_.consoles().aim_proof(request);
     Database* database = server_.database_for(request.database);
     if (database == nullptr) {
         // Nobody can be asked whether the password is right, so nothing else is told either.

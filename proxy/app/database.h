@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/model.h"
+#include "proxy/admin/console/views.h"
 #include "proxy/app/backend_connection.h"
 #include "proxy/app/departed.h"
 #include "proxy/app/lock_sampler.h"
@@ -102,6 +103,8 @@ public:
     /// Appends those whose processes a look should show: who is at work, orphans, and whoever was
     /// never seen.
     void list_processes(const ProcessWatch& watch, std::vector<AskedProcess>& out) const;
+    /// Appends every connection to PostgreSQL (console_views.cpp).
+    void list_backends(std::vector<BackendView>& out) const;
     /// PostgreSQL no longer has the process: its permit and its place are free.
     void on_orphan_gone(BackendId id);
     /// Who held the permits that outlived their clients.

@@ -280,6 +280,7 @@ void FrontendConnection::end_lease(Decision how) {
 }
 
 void FrontendConnection::on_cancel_request() {
+    if (phase_ == FrontendPhase::console) server_.consoles().cancel(id_);
     if (phase_ != FrontendPhase::session) return;
     session_->on_cancel_request(turn(), server_.outbox());
     carry_out();
@@ -331,6 +332,7 @@ void FrontendConnection::on_drain() {
         die();
         return;
     }
+    if (phase_ == FrontendPhase::console) on_kill();
     if (phase_ != FrontendPhase::session) return;
     session_->on_drain(turn(), server_.outbox());
     carry_out();

@@ -54,7 +54,8 @@ void FrontendConnection::work() {
         go_on_with_handshake();
         return;
     }
-    if (phase_ == FrontendPhase::session && !input_.empty()) pump();
+    const bool goes_on = phase_ == FrontendPhase::session || phase_ == FrontendPhase::console;
+    if (goes_on && !input_.empty()) pump();
     if (writable_) {
         writable_ = false;
         const std::size_t waited = output_.size();
@@ -63,6 +64,7 @@ void FrontendConnection::work() {
         }
         if (output_.size() < waited) session_.note_frontend_activity(server_.now());
         note_output();
+        if (phase_ == FrontendPhase::console) pump_console();
     }
     if (readable_) {
         readable_ = false;
@@ -99,6 +101,7 @@ std::size_t FrontendConnection::feed(std::string_view view) {
     switch (phase_) {
         case FrontendPhase::login: return feed_login(view);
         case FrontendPhase::session: return feed_session(view);
+        case FrontendPhase::console: return feed_console(view);
         case FrontendPhase::cancelling:
         case FrontendPhase::dead: return view.size();
     }
@@ -188,6 +191,7 @@ void FrontendConnection::on_eof() {
     switch (phase_) {
         case FrontendPhase::login: die(); return;
         case FrontendPhase::session: pump(); return;
+        case FrontendPhase::console: end_console(); return;
         // Its client does not wait for the effect of its cancel; nothing hangs on it.
         case FrontendPhase::cancelling: die(); return;
         case FrontendPhase::dead: return;
@@ -286,6 +290,7 @@ void FrontendConnection::close_soon() {
 void FrontendConnection::die() {
     if (is_dead()) return;
     if (phase_ == FrontendPhase::login) server_.login_finished(*this);
+    if (phase_ == FrontendPhase::console) server_.consoles().end(id_);
     phase_ = FrontendPhase::dead;
     broken_ = true;
     free_memory(input_);

@@ -8,6 +8,8 @@
 
 #include "config/classify.h"
 #include "config/model.h"
+#include "proxy/admin/console/session.h"
+#include "proxy/admin/console/views.h"
 #include "proxy/admin/holders.h"
 #include "proxy/app/authenticating.h"
 #include "proxy/app/config_in_force.h"
@@ -50,6 +52,7 @@ struct DoorFacts {
 enum class FrontendPhase : std::uint8_t {
     login,       ///< before authentication, or waiting for its group's greeting
     session,     ///< messages go to the session machine
+    console,     ///< messages go to the console; no gate and no pool knows it
     cancelling,  ///< sent a CancelRequest; closed when that has had its effect
     dead,        ///< to be deleted at the end of the turn; may still hold a backend's work
 };
@@ -113,6 +116,16 @@ public:
     /// Its CancelRequest has had its effect.
     void close_soon();
     void login_timed_out();
+
+    // console_frontend.cpp
+    void on_kill();
+    /// What its console was waiting for.
+    void on_console_answer(const ConsoleReply& reply);
+    /// As people are shown it.
+    [[nodiscard]] ClientView client_view() const;
+    /// For what and since when it waits; nothing: it does not.
+    [[nodiscard]] std::optional<WaiterView> waiter_view() const;
+    [[nodiscard]] std::optional<PinView> pin_view() const;
 
     // frontend_tls.cpp
     void on_handshake(std::unique_ptr<TlsStream> stream, HandshakeStep step);
@@ -193,6 +206,14 @@ private:
     void read_pending_later();
     [[nodiscard]] bool is_let_in() const;
     void refuse_plain();
+
+    // console_frontend.cpp
+    [[nodiscard]] bool is_for_console() const;
+    bool check_room();
+    void begin_console();
+    std::size_t feed_console(std::string_view view);
+    void pump_console();
+    void end_console();
 
     // residence.cpp: `pooling: session`
     void become_resident(BackendConnection& backend);

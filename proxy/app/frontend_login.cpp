@@ -53,6 +53,10 @@ std::size_t FrontendConnection::feed_login(std::string_view view) {
 }
 
 void FrontendConnection::begin_login() {
+    if (is_for_console()) {
+        begin_console();
+        return;
+    }
     const LoginRequest& request = login_->request();
     database_ = server_.database_for(request.database);
     if (database_ == nullptr) {

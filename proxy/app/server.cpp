@@ -65,6 +65,7 @@ Server::Server(Loop& loop, Log& log, const config::Config& config)
                            if (frontend != nullptr) frontend->on_peer_name(name);
                        }}),
       live_changes_(*this),
+      consoles_(*this),
       tls_doors_(loop, log,
                  [this](std::uint64_t id, std::unique_ptr<TlsStream> stream, HandshakeStep step) {
                      if (FrontendConnection* frontend = find_frontend(id); frontend != nullptr) {
@@ -130,9 +131,8 @@ Result<bool> Server::start() {
     live_states_ = std::make_unique<SnapshotBox<LiveState>>(loop_, [this] { return live_state(); });
     change_errands_ =
         std::make_unique<LoopErrand<LiveChangeReport>>(loop_, std::function<LiveChangeReport()>());
-    reloads_ = std::make_unique<LoopErrand<ReloadReport>>(loop_, [this] {
-        return reload_ ? reload_() : ReloadReport{.outcome = ReloadReport::Outcome::no_file};
-    });
+    reloads_ =
+        std::make_unique<LoopErrand<ReloadReport>>(loop_, [this] { return reload_file("http"); });
     admin_ = config().admin;
     Result<const DoorTls*> admin_tls = tls_doors_.open(config().admin.tls);
     if (!admin_tls) return std::move(admin_tls.error());
@@ -233,7 +233,8 @@ void Server::login_finished(FrontendConnection& frontend) {
 void Server::note_dead(FrontendConnection& frontend) { dead_frontends_.push_back(frontend.id()); }
 
 bool Server::too_many_clients() const {
-    return frontends_.size() - logging_in_.size() >= config().limits.max_clients;
+    const std::size_t others = logging_in_.size() + consoles_.size();
+    return frontends_.size() - std::min(frontends_.size(), others) >= config().limits.max_clients;
 }
 
 Database* Server::database_for(std::string_view name) {
@@ -256,6 +257,7 @@ void Server::end_turn() {
     work_ready();
     if (deadlines_.next_deadline() <= loop_.now()) look_at_deadlines();
     dispatch_until_quiet();
+    consoles_.look();
     if (loop_.now() >= next_sweep_) sweep();
     look_at_idle();
     awake_sessions_.look(loop_.now());

@@ -19,6 +19,7 @@
 #include "proxy/admin/overload.h"
 #include "proxy/admin/reload_report.h"
 #include "proxy/app/config_in_force.h"
+#include "proxy/app/console.h"
 #include "proxy/app/database.h"
 #include "proxy/app/deadline_watch.h"
 #include "proxy/app/doorkeeper.h"
@@ -78,8 +79,14 @@ public:
     [[nodiscard]] ReloadFigures& reload_figures() { return reload_figures_; }
     /// Changes of workloads past the file.
     [[nodiscard]] LiveChanges& live_changes() { return live_changes_; }
-    /// What a reload over HTTP does; without, the program has no file.
-    void on_reload_request(std::function<ReloadReport()> reload) { reload_ = std::move(reload); }
+    [[nodiscard]] Consoles& consoles() { return consoles_; }
+    /// What a reload over HTTP or the console does; without, the program has no file.
+    void on_reload_request(std::function<ReloadReport(std::string_view trigger)> reload) {
+        reload_ = std::move(reload);
+    }
+    ReloadReport reload_file(std::string_view trigger) {
+        return reload_ ? reload_(trigger) : ReloadReport{.outcome = ReloadReport::Outcome::no_file};
+    }
     /// By number, as the pools know them.
     [[nodiscard]] std::vector<PoolWorkload> pool_workloads() const;
 
@@ -152,6 +159,7 @@ public:
     [[nodiscard]] Chronicle& chronicle() { return chronicle_; }
 
 private:
+    friend class Consoles;  // shows everything
     struct PendingConnect {
         Database* database = nullptr;
         BackendId id;
@@ -225,6 +233,7 @@ private:
     Totals totals_;
     ReloadFigures reload_figures_;
     LiveChanges live_changes_;
+    Consoles consoles_;
     std::vector<WorkloadTimes> times_;
     std::vector<std::unique_ptr<Database>> databases_;
     std::unordered_map<std::uint64_t, std::unique_ptr<FrontendConnection>> frontends_;
@@ -239,7 +248,7 @@ private:
     std::unique_ptr<SnapshotBox<LiveState>> live_states_;
     std::unique_ptr<LoopErrand<ReloadReport>> reloads_;
     std::unique_ptr<LoopErrand<LiveChangeReport>> change_errands_;
-    std::function<ReloadReport()> reload_;
+    std::function<ReloadReport(std::string_view)> reload_;
     config::Admin admin_;  // as at the start, for the threads of HTTP
     std::vector<std::unique_ptr<HttpServer>> http_;
     OverloadWatch overloads_{0};

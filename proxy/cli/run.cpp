@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "proxy/app/log_level.h"
@@ -37,7 +38,8 @@ int serve(const config::Config& config, std::optional<ConfigSource> source,
     }
     if (source) {
         reloading.emplace(loop, server, log, std::move(*source), env);
-        server.on_reload_request([&reloading] { return reloading->reload("http"); });
+        server.on_reload_request(
+            [&reloading](std::string_view trigger) { return reloading->reload(trigger); });
     }
     log.info("ready", {{"version", kVersion}});
     loop.run();

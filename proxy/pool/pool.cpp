@@ -76,7 +76,8 @@ void Pool::ask(PoolWaiter& waiter, GroupId id, WorkloadIndex workload, Instant n
     // can't be sent there.
     const bool may_wait = wait_of(waiting_.is_housekeeping(workload)) > Duration{0};
     const bool nobody_waits = waiting_.empty() && (login_waiting_ == 0 || !may_wait);
-    if (nobody_waits && !group.idle.empty() && has_idle_to_lend() && may_be_lent(workload)) {
+    if (nobody_waits && !is_paused_ && !group.idle.empty() && has_idle_to_lend() &&
+        may_be_lent(workload)) {
         return lend(waiter, group, workload, out);
     }
     if (now < group.refused_until && group.idle.size() <= group.waiting) {

@@ -46,6 +46,8 @@ namespace pgb {
 /// With a workload for housekeeping one place is set aside: the others together have P - 1 backends
 /// at most. The last one that no session keeps and that is no orphan is shared.
 ///
+/// While paused, I6 is that none is idle.
+///
 /// `now` never goes back between calls. An id or group that is not in use, or a backend in a state
 /// that does not allow the call, is a bug of the caller and aborts. No I/O, no clock, no callbacks;
 /// after the first wait of each pair of workload and group, ask, lend and give_back allocate nothing
@@ -65,6 +67,16 @@ public:
     void set_limits(const PoolSettings& settings);
     /// Live. As many as before or more, known by the same numbers; shares follow.
     void set_workloads(const std::vector<PoolWorkload>& workloads);
+
+    /// Nobody is lent a backend and none is opened; those that come back and the idle are closed.
+    /// Waits begin and end as always. A session that keeps its backend goes on with it.
+    void pause() { is_paused_ = true; }
+    void resume() { is_paused_ = false; }
+    [[nodiscard]] bool is_paused() const { return is_paused_; }
+    /// Paused, and no backend is left but orphans.
+    [[nodiscard]] bool is_quiet() const {
+        return is_paused_ && counts().all() == counts().of(BackendState::orphaned);
+    }
 
     // --- Groups -------------------------------------------------------------------------------
 
@@ -188,6 +200,7 @@ private:
     void greet_logins(Actions& out);
     void close_aged(Instant now, Actions& out);
     void close_excess(Actions& out);
+    void close_idle(Actions& out);
     void open_for_logins(Instant now, Actions& out);
     void serve_transactions(Instant now, Actions& out);
     void serve(Flow& flow, Instant now, Actions& out);
@@ -221,6 +234,7 @@ private:
     std::uint32_t promised_ = 0;  // swaps under way
     std::uint32_t other_connects_ = 0;
     std::size_t login_waiting_ = 0;
+    bool is_paused_ = false;
     bool is_above_size_ = false;    // since P was lowered, until the last one above it has gone
     Group* probe_group_ = nullptr;  // failed last; kept until the server is reachable
     Instant earliest_age_ = Instant::never();   // not later than the end of any idle backend's life

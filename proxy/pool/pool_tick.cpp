@@ -21,13 +21,15 @@ void Pool::tick(Instant now, Actions& out) {
     if (login_waiting_ > 0) greet_logins(out);
     if (now >= earliest_age_) close_aged(now, out);
     if (is_above_size_) close_excess(out);
-    if (login_waiting_ > 0) open_for_logins(now, out);
-    if (!waiting_.empty()) serve_transactions(now, out);
-    if (!groups_.with_wishes.empty()) open_for_wishes(now, out);
-    if (!pacing_.reachable()) {
-        probe(now, out);
-        refuse_hopeless(now, out);
+    if (is_paused_) {
+        close_idle(out);
+    } else {
+        if (login_waiting_ > 0) open_for_logins(now, out);
+        if (!waiting_.empty()) serve_transactions(now, out);
+        if (!groups_.with_wishes.empty()) open_for_wishes(now, out);
+        if (!pacing_.reachable()) probe(now, out);
     }
+    if (!pacing_.reachable()) refuse_hopeless(now, out);
     if (!waiting_.empty()) refuse_expired(now, out);
     close_unused(now, out);
     if (!groups_.unused.empty()) forget_groups(out);
@@ -61,6 +63,10 @@ void Pool::close_aged(Instant now, Actions& out) {
 void Pool::close_excess(Actions& out) {
     while (roster_.excess() > 0 && !roster_.idle().empty()) close(roster_.idle().front(), out);
     is_above_size_ = roster_.excess() > 0;
+}
+
+void Pool::close_idle(Actions& out) {
+    while (!roster_.idle().empty()) close(roster_.idle().front(), out);
 }
 
 // One connect serves all logins of its group, and they go before transactions: a login has no

@@ -135,11 +135,15 @@ public:
     [[nodiscard]] Instant idle_since() const;
     /// It was silent for too long: it is told, and the session ends.
     void on_idle_timeout(const Turn& turn, Outbox& out);
+    /// Somebody ends it: it is told, its work is rolled back or cancelled.
+    void on_kill(const Turn& turn, bool frontend_blocked, Outbox& out);
     /// The program is about to end: say goodbye as soon as no transaction is open.
     void on_drain(const Turn& turn, Outbox& out);
 
     [[nodiscard]] SessionState state() const { return state_; }
     [[nodiscard]] bool has_backend() const { return has_backend_; }
+    /// It keeps its backend between transactions.
+    [[nodiscard]] bool is_pinned() const { return pins_ != 0; }
     /// Only while a permit is held: what for.
     [[nodiscard]] Holding holding() const;
     /// A cancel of the proxy's own may be sent (S5).

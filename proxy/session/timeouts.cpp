@@ -108,6 +108,12 @@ Instant Session::idle_since() const {
     return between_transactions ? last_activity_ : Instant::never();
 }
 
+void Session::on_kill(const Turn& turn, bool frontend_blocked, Outbox& out) {
+    if (state_ == SessionState::closed || state_ == SessionState::winding_up) return;
+    evict(sqlstate::kAdminShutdown, "terminating connection due to administrator command", turn,
+          frontend_blocked, out);
+}
+
 void Session::on_idle_timeout(const Turn& turn, Outbox& out) {
     if (idle_since().is_never()) return;
     evict(sqlstate::kIdleSessionTimeout, "terminating connection due to idle-session timeout", turn,

@@ -80,9 +80,12 @@ std::vector<BadFile> value_files() {
         {workload("sqlstate: 53300"),
          "1:55: #035: warning: SQLSTATE `53300` makes some clients throw the connection, or all of "
          "a pool, away (did you mean `40001`?)"},
-        {"{admin: {console_database: t}, workloads: [{name: default, concurrency: 2}]}",
-         "1:28: #020: `admin.console_database` belongs to a feature that is not "
-         "built yet; only \"pgbulkhead\" is accepted"},
+        {"{databases: {pgbulkhead: {conninfo: a=b}}, workloads: [{name: default, concurrency: 2}]}",
+         "1:14: #031: the name `pgbulkhead` opens the console; see `admin.console_database`"},
+        {"{databases: {a: {conninfo: a=b, min_idle: 1}}, workloads: [{name: default, "
+         "concurrency: 2}]}",
+         "1:43: #020: `databases.min_idle` belongs to a feature that is not "
+         "built yet; only 0 is accepted"},
         {workload("mode: enfroce"),
          "1:51: #015: `workloads.mode`: takes enforce, shadow or off, not "
          "`enfroce` (did you mean `enforce`?)"},

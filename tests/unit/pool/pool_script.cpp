@@ -50,7 +50,7 @@ PoolScript::~PoolScript() {
 
 std::string PoolScript::step(const Words& words) {
     const std::string& verb = words.at(0);
-    for (const char* settings : {"pool", "workload", "resize", "again"}) {
+    for (const char* settings : {"pool", "workload", "resize", "again", "pause", "resume"}) {
         if (verb == settings) return configure(words);
     }
     if (verb == "at") {
@@ -74,6 +74,14 @@ std::string PoolScript::configure(const Words& words) {
     if (words[0] == "again") {
         workloads_[workload(words.at(1))] = read_workload(words);
         pool().set_workloads(workloads_);
+        return "";
+    }
+    if (words[0] == "pause") {
+        pool().pause();
+        return "";
+    }
+    if (words[0] == "resume") {
+        pool().resume();
         return "";
     }
     if (pool_ != nullptr) throw std::invalid_argument("the pool was made already");
