@@ -66,11 +66,11 @@ Json to_json(const WorkloadSnapshot& workload, const WorkloadFacts& facts) {
             {"hold_seconds", to_json(facts.recent.hold)}};
 }
 
-Json to_json(const DatabaseSnapshot& database) {
-    return {{"name", database.name},          {"pool_size", database.pool_size},
-            {"waiting", database.waiting},    {"backends", to_json(database.backends)},
-            {"connects", database.connects},  {"connect_failures", database.connect_failures},
-            {"reachable", database.reachable}};
+Json to_json(const DatabaseSnapshot& database, bool paused) {
+    return {{"name", database.name},           {"pool_size", database.pool_size},
+            {"waiting", database.waiting},     {"backends", to_json(database.backends)},
+            {"connects", database.connects},   {"connect_failures", database.connect_failures},
+            {"reachable", database.reachable}, {"paused", paused}};
 }
 
 Json to_json(const PoolView& pool) {
@@ -136,7 +136,9 @@ Json to_json(const LiveState& state, Duration age, std::size_t event_count) {
         if (!is_of_interest(snapshot.workloads[i])) continue;
         json["workloads"].push_back(to_json(snapshot.workloads[i], state.facts[i]));
     }
-    for (const auto& each : snapshot.databases) json["databases"].push_back(to_json(each));
+    for (std::size_t i = 0; i < snapshot.databases.size(); ++i) {
+        json["databases"].push_back(to_json(snapshot.databases[i], state.paused[i]));
+    }
     for (const auto& each : state.pools) json["pools"].push_back(to_json(each));
     for (std::size_t i = 0; i < std::min(event_count, state.events.size()); ++i) {
         json["events"].push_back(to_json(state.events[i]));

@@ -39,6 +39,7 @@ struct LiveState {
     double instance = 0;  ///< Another number for each start of the program.
     Snapshot snapshot;
     std::vector<WorkloadFacts> facts;  ///< As many as the snapshot has workloads.
+    std::vector<bool> paused;          ///< By the console; of each database of the snapshot.
     Duration window{0};                ///< Of what time the percentiles are.
     std::vector<PoolView> pools;       ///< The busiest first.
     std::size_t pools_left_out = 0;

@@ -80,6 +80,7 @@ LiveState Server::live_state() {
                     .instance = started_unix_seconds_,
                     .snapshot = make_snapshot(),
                     .facts = {},
+                    .paused = {},
                     .window = {},
                     .pools = {},
                     .pools_left_out = 0,
@@ -93,7 +94,10 @@ LiveState Server::live_state() {
                                .is_housekeeping = i == housekeeping(),
                                .recent = recent[i]});
     }
-    for (const auto& database : databases_) database->list_pools(state.pools);
+    for (const auto& database : databases_) {
+        state.paused.push_back(database->pool().is_paused());
+        database->list_pools(state.pools);
+    }
     std::stable_sort(state.pools.begin(), state.pools.end(),
                      [](const PoolView& a, const PoolView& b) { return a.sessions > b.sessions; });
     if (state.pools.size() > kPoolsOnPage) {

@@ -167,7 +167,9 @@ private:
                                  backends.at("pinned").get<std::uint64_t>(),
                              backends.at("idle").get<std::uint64_t>(),
                              database.at("waiting").get<std::uint64_t>(),
-                             reachable ? "" : "; CANNOT BE REACHED"),
+                             database.at("paused").get<bool>() ? "; PAUSED"
+                             : reachable                       ? ""
+                                                               : "; CANNOT BE REACHED"),
                  !reachable);
         }
     }

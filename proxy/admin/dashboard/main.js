@@ -48,6 +48,8 @@ function verdict(state) {
   if (down.length > 0) {
     return ["trouble", "PostgreSQL cannot be reached", `Of the entry ${down.join(", ")}; connects go on.`];
   }
+  const paused = state.databases.filter((each) => each.paused).map((each) => each.name);
+  if (paused.length > 0) return ["warning", "Paused", `By the console: the entry ${paused.join(", ")}.`];
   const refusing = worst(state);
   if (refusing.length > 0) {
     const [{ workload, rates }] = refusing;

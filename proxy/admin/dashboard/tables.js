@@ -85,7 +85,8 @@ function poolCells(name, user, backends, limit, waiting, sessions) {
 export function showPools(box, databases, pools) {
   const rows = [];
   for (const database of databases) {
-    const name = database.reachable ? `entry ${database.name}` : `entry ${database.name}: ✕ cannot be reached`;
+    const state = database.paused ? ": ▲ paused" : database.reachable ? "" : ": ✕ cannot be reached";
+    const name = `entry ${database.name}${state}`;
     rows.push({ cells: poolCells(name, "all", database.backends, database.pool_size, database.waiting, "–") });
     for (const pool of pools.filter((each) => each.entry === database.name)) {
       rows.push({ cells: poolCells(pool.database, pool.user, pool.backends, null, pool.waiting,

@@ -31,6 +31,8 @@ LiveState some_state() {
     state.facts.resize(2);
     state.facts[0].queue_wait = 250ms;
     state.facts[0].recent.hold = {.count = 4, .p50 = 5ms, .p99 = 1500ms};
+    state.snapshot.databases.resize(1);
+    state.paused = {true};
     state.holders.made = state.made;
     Holder holder;
     holder.workload = "reports";
@@ -59,6 +61,7 @@ TEST_CASE("live state: JSON with everything that the page shows") {
     CHECK(workload["hold_seconds"]["p99"] == 1.5);
     CHECK(workload["wait_seconds"]["p99"].is_null());
     CHECK(json["events"].size() == 30);
+    CHECK(json["databases"][0]["paused"] == true);
 }
 
 TEST_CASE("live state: a removed workload is told only as long as it has something") {
