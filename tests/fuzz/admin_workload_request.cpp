@@ -19,10 +19,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         return 0;
     }
     const auto& values = request.value().values;
-    for (const auto& [key, value] : values) {
-        require(key != "dry_run");
+    for (const auto& one : values) {
+        require(one.first != "dry_run");
         require(std::count_if(values.begin(), values.end(),
-                              [&](const auto& other) { return other.first == key; }) == 1);
+                              [&](const auto& other) { return other.first == one.first; }) == 1);
     }
     return 0;
 }
