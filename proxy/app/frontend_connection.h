@@ -210,6 +210,7 @@ private:
     // console_frontend.cpp
     [[nodiscard]] bool is_for_console() const;
     bool check_room();
+    void refuse_for_room(bool for_console);
     void begin_console();
     std::size_t feed_console(std::string_view view);
     void pump_console();
