@@ -286,7 +286,7 @@ private:
     bool broken_ = false;         // reads and writes are of no use any more
     bool reset_pending_ = false;  // and the session was not told yet
     bool close_when_flushed_ = false;
-    bool greeting_asked_ = false;
+    bool is_authenticated_ = false;
 };
 
 }  // namespace pgb

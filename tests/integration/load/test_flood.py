@@ -13,9 +13,13 @@ pytestmark = [pytest.mark.needs_proxy, pytest.mark.load]
 
 FLOOD, PERMITS, WORK_MS = 500, 16, 40
 SQL = f"select pg_sleep({WORK_MS / 1000})"
+# As long on average, but no two end together: backends that are all given back at the same instant would make
+# whoever comes just after wait as long as a transaction of the flood takes.
+FLOOD_SQL = f"select pg_sleep({WORK_MS / 1000} * (0.5 + random()))"
 SECONDS = 10 if FULL else 3
-# What a transaction of the calm workload may take at the 99th percentile, in parts of what it takes alone.
-LONGEST = 1.5
+# What a transaction of the calm workload may take at the 99th percentile, in parts of what it takes alone. Both are
+# bounds of buckets, printed with three decimals.
+LONGEST, ROUNDED_MS = 1.5, 0.01
 # A machine that stalls while it measures has measured itself: the best of so many is judged.
 ATTEMPTS = 3
 
@@ -60,9 +64,13 @@ def calm_clients(proxy):
     )
 
 
+def is_calm(p99):
+    return p99[1] <= LONGEST * p99[0] + ROUNDED_MS
+
+
 def calm_beside_a_flood(proxy):
     flood = start_load(
-        proxy.unix_address, application_name="flooded", clients=FLOOD, seconds=SECONDS + 4, sql=SQL
+        proxy.unix_address, application_name="flooded", clients=FLOOD, seconds=SECONDS + 4, sql=FLOOD_SQL
     )
     until(lambda: proxy.waiting("flooded") >= FLOOD - PERMITS, 60, "the flood is there")
     calm = calm_clients(proxy)
@@ -77,13 +85,13 @@ def test_a_flooded_workload_does_not_slow_the_other(new_proxy, quiet_postgres, b
         alone = calm_clients(proxy)
         calm, flood = calm_beside_a_flood(proxy)
         p99 = [run["ok_latency"]["p99_ms"] for run in (alone, calm)]
-        if p99[1] <= LONGEST * p99[0]:
+        if is_calm(p99):
             break
     print(f"\n{backends} backends: p99 alone {p99[0]:.1f} ms, beside the flood {p99[1]:.1f} ms")
     for run in (alone, calm, flood):
         assert run["ok"] > 0
         assert (run["errors"], run["refused"], run["connections_lost"]) == (0, 0, 0)
-    assert p99[1] <= LONGEST * p99[0]
+    assert is_calm(p99)
     proxy.assert_clean()
 
 
