@@ -97,6 +97,10 @@ bool FrontendConnection::is_known_as(std::string_view outside_name) const {
 void FrontendConnection::judge_certificate() {
     const std::string& user = login_->request().user;
     const TlsPeer shown = link_.is_tls() ? link_.tls()->peer() : TlsPeer{};
+    if (!link_.is_tls()) {
+        refuse_plain();
+        return;
+    }
     if (!shown.is_verified) {
         server_.doorkeeper().note_refused(door_.name, user, peer_, "no certificate was shown");
         on_login_failed(sqlstate::kInvalidAuthorizationSpecification,
@@ -207,6 +211,9 @@ void FrontendConnection::on_proved(ConnectedBackend proof) {
 
 void FrontendConnection::on_not_proved(const ConnectFailure& failure) {
     server_.doorkeeper().note_refused(door_.name, login_->request().user, peer_, failure.message);
+    // That there is no such database, or that it is not for this user, is found once the password was right.
+    const std::string_view of_class = sqlstate::sqlstate_class(failure.sqlstate);
+    is_authenticated_ = failure.from_server && (of_class == "3D" || of_class == "42");
     on_login_failed(failure.sqlstate.empty() ? sqlstate::kConnectionFailure
                                              : std::string_view(failure.sqlstate),
                     failure.message, failure.detail, failure.hint);

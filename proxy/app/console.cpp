@@ -49,10 +49,14 @@ void Consoles::aim_proof(LoginRequest& request) const {
     request.parameters.clear();
 }
 
-void Consoles::begin(std::uint64_t id, const std::string& user, bool is_authenticated) {
+bool Consoles::may_change(const std::string& user, bool is_authenticated) const {
     const std::vector<std::string>& users = server_.config().admin.console_users;
-    const bool is_listed = std::find(users.begin(), users.end(), user) != users.end();
-    desks_.emplace(id, Desk{ConsoleSession(config::suggest), user, is_listed && is_authenticated});
+    return is_authenticated && std::find(users.begin(), users.end(), user) != users.end();
+}
+
+void Consoles::begin(std::uint64_t id, const std::string& user, bool is_authenticated) {
+    desks_.emplace(id,
+                   Desk{ConsoleSession(config::suggest), user, may_change(user, is_authenticated)});
 }
 
 void Consoles::end(std::uint64_t id) {

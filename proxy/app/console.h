@@ -30,11 +30,16 @@ class Consoles {
 public:
     /// Beyond limits.max_clients, so that who is called in a flood of clients gets in.
     static constexpr std::size_t kPlaces = 8;
+    /// Of these: kept for those who may change things, however many look.
+    static constexpr std::size_t kPlacesKept = 2;
 
     explicit Consoles(Server& server) : server_(server) {}
 
     [[nodiscard]] bool serves(std::string_view database) const;
     [[nodiscard]] bool has_place() const { return desks_.size() < kPlaces; }
+    [[nodiscard]] bool has_place_for(const std::string& user, bool is_authenticated) const {
+        return desks_.size() + (may_change(user, is_authenticated) ? 0 : kPlacesKept) < kPlaces;
+    }
     [[nodiscard]] std::size_t size() const { return desks_.size(); }
     /// By passthrough its password is proved where the first entry of `databases` leads.
     void aim_proof(LoginRequest& request) const;
@@ -65,6 +70,7 @@ private:
         std::vector<Database*> paused_here = {};  // those that were not paused before
     };
 
+    [[nodiscard]] bool may_change(const std::string& user, bool is_authenticated) const;
     std::optional<ConsoleReply> change(const FrontendConnection& by, const ConsoleCommand& command);
     [[nodiscard]] ConsoleReply refuse_change(const Desk& desk) const;
     ConsoleReply set_workload(const Desk& desk, const ConsoleCommand& command);

@@ -56,19 +56,25 @@ bool FrontendConnection::check_room() {
     const bool for_console = is_for_console();
     const bool has_room =
         for_console ? server_.consoles().has_place() : !server_.too_many_clients();
-    if (has_room) return true;
+    if (!has_room) refuse_for_room(for_console);
+    return has_room;
+}
+
+void FrontendConnection::refuse_for_room(bool for_console) {
     server_.totals().clients_refused += 1;
     on_login_failed(sqlstate::kTooManyConnections,
                     for_console ? "sorry, too many sessions of the console already"
                                 : "sorry, too many clients already");
-    return false;
 }
 
 void FrontendConnection::begin_console() {
-    // Others may have come in while this one proved who it is.
-    if (!check_room()) return;
     const LoginRequest& request = login_->request();
     const bool is_authenticated = door_.rules.method != config::AuthMethod::trust || door_.is_unix;
+    // Only now is it known who it is; and others may have come in meanwhile.
+    if (!server_.consoles().has_place_for(request.user, is_authenticated)) {
+        refuse_for_room(true);
+        return;
+    }
     std::uint32_t seed = 0;
     fill_random({reinterpret_cast<char*>(&seed), sizeof seed});
     const std::string key = new_cancel_key();

@@ -210,6 +210,7 @@ private:
     // console_frontend.cpp
     [[nodiscard]] bool is_for_console() const;
     bool check_room();
+    void refuse_for_room(bool for_console);
     void begin_console();
     std::size_t feed_console(std::string_view view);
     void pump_console();
@@ -285,7 +286,7 @@ private:
     bool broken_ = false;         // reads and writes are of no use any more
     bool reset_pending_ = false;  // and the session was not told yet
     bool close_when_flushed_ = false;
-    bool greeting_asked_ = false;
+    bool is_authenticated_ = false;
 };
 
 }  // namespace pgb

@@ -2,6 +2,7 @@
 // come in place of a session.
 
 #include "protocol/sqlstate.h"
+#include "protocol/startup.h"
 #include "proxy/app/backend_connection.h"
 #include "proxy/app/database.h"
 #include "proxy/app/frontend_connection.h"
@@ -15,12 +16,12 @@ void FrontendConnection::login_timed_out() {
 }
 
 std::size_t FrontendConnection::feed_login(std::string_view view) {
-    if (greeting_asked_) {
+    if (is_ending()) return view.size();
+    if (is_authenticated_) {
         // Nothing need be sent before the greeting; what is, waits for it within a bound.
         if (view.size() > kEarlyInputMax) die();
         return is_dead() ? view.size() : 0;
     }
-    if (is_ending()) return view.size();
     if (authenticating_ != nullptr) return feed_authentication(view);
     std::size_t used = 0;
     std::string& reply = server_.outbox().scratch();
@@ -58,6 +59,8 @@ void FrontendConnection::begin_login() {
         return;
     }
     const LoginRequest& request = login_->request();
+    is_authenticated_ = true;
+    const std::unique_ptr<Authenticating> authenticating = std::move(authenticating_);
     database_ = server_.database_for(request.database);
     if (database_ == nullptr) {
         on_login_failed(sqlstate::kInvalidCatalogName,
@@ -67,11 +70,9 @@ void FrontendConnection::begin_login() {
     workload_ = workload_at_login();
     pooling_ = server_.config().workloads[workload_].pooling;
     group_ = database_->join(request, pooling_);
-    const std::unique_ptr<Authenticating> authenticating = std::move(authenticating_);
     if (authenticating != nullptr && authenticating->proof != nullptr) {
         database_->adopt(group_, std::move(*authenticating->proof));
     }
-    greeting_asked_ = true;
     Pool::Actions actions;
     if (pooling_ == config::Pooling::session) {
         database_->pool().ask(*this, group_, workload_index(), server_.now(), actions);
@@ -84,6 +85,11 @@ void FrontendConnection::begin_login() {
 void FrontendConnection::on_login_failed(std::string_view sqlstate, std::string_view message,
                                          std::string_view detail, std::string_view hint) {
     std::string& reply = server_.outbox().scratch();
+    // PostgreSQL lets in first and then finds that the database is not there, or that it is full; from
+    // a refusal without AuthenticationOk a driver concludes that another way of logging in might do.
+    if (is_authenticated_ && sqlstate::sqlstate_class(sqlstate) != "28") {
+        append_authentication_ok(reply);
+    }
     append_fatal(reply, sqlstate, message, detail, hint);
     end_login_with(reply);
 }

@@ -79,7 +79,7 @@ void FrontendConnection::refuse_plain() {
         sqlstate::kInvalidAuthorizationSpecification,
         "no pg_hba.conf entry for host \"" + std::string(address_host(peer_)) + "\", user \"" +
             request.user + "\", database \"" + request.database + "\", no encryption",
-        {}, "listener \"" + door_.name + "\" of pgbulkhead takes TLS only (tls.mode: require)");
+        {}, "listener \"" + door_.name + "\" of pgbulkhead takes this login by TLS only");
 }
 
 }  // namespace pgb

@@ -18,7 +18,7 @@ constexpr std::size_t kLongKeyBytes = 32;
 }  // namespace
 
 bool FrontendConnection::awaits_backend() const {
-    if (phase_ == FrontendPhase::login) return greeting_asked_;
+    if (phase_ == FrontendPhase::login) return is_authenticated_;
     return session_.state() == SessionState::waiting_backend;
 }
 

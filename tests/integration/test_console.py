@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from support.lanes import WORKLOADS, Holder, queued
-from support.messages import B, C, D, E, P, Q, S
+from support.messages import B, C, D, E, H, P, Q, S
 from support.waiting import PATIENCE, until
 from support.wire import ServerError
 
@@ -222,6 +222,46 @@ def test_kill_ends_a_session_and_gives_its_permit_back(proxy, connect, console):
     assert holder.session.read().fields()["C"] == "57P01"
     until(lambda: proxy.running("tight") == 0, what="its permit is back")
     assert Holder(connect, proxy, "tight").session.value("select count(*) from t") == "0"
+
+
+@pytest.mark.parametrize("state", ["idle", "queued", "pinned", "waiting_backend", "in a batch"])
+def test_kill_finds_a_client_wherever_it_is(proxy, connect, console, state):
+    session = console()
+    holder = Holder(connect, proxy, "patient") if state == "queued" else None
+    victim = connect(proxy, application_name="patient")
+    if state == "pinned":
+        victim.query("listen something")
+        assert session.query("show pins")[0][1] == "state"
+    elif state == "waiting_backend":
+        session.query("pause")
+        victim.send(Q("select 2 + 0"))
+        until(lambda: session.query("show waiters"), what="it waits for a backend")
+    elif state == "queued":
+        victim.send(Q("select 2 + 0"))
+        until(lambda: proxy.waiting("patient") == 1, what="it waits for a permit")
+    elif state == "in a batch":
+        victim.send(P("select 2 + 0") + B() + E() + H)
+        victim.until("C")
+    number = max(int(row[0]) for row in session.query("show clients") if row[5] == "patient")
+    session.query(f"kill {number}")
+    assert victim.until("E")[-1].fields()["C"] == "57P01"
+    assert victim.drain() == []
+    if state == "waiting_backend":
+        session.query("resume")
+    if holder:
+        holder.release()
+
+
+def test_kill_ends_another_console_and_the_one_that_says_it(console):
+    session, other = console(), console("alice")
+    for victim, user in ((other, "alice"), (session, "admin")):
+        (row,) = [
+            row for row in session.query("show clients") if (row[1], row[3]) == ("console", user)
+        ]
+        session.send(Q(f"kill {row[0]}"))
+        assert victim.until("E")[-1].fields()["C"] == "57P01"
+        if victim is other:
+            session.until("Z")
 
 
 def test_cancel_ends_what_a_client_runs_and_nothing_else(proxy, connect, console):

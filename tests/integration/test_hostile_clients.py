@@ -13,6 +13,7 @@ import pytest
 from support.messages import B, P, Q, S, SSL_REQUEST, cancel_request, message, startup, version
 from support.postgres import DATABASE
 from support.requests import request
+from support.storms import strike
 from support.waiting import PATIENCE, Stopwatch, until, until_none
 from support.wire import Closed, ServerError, Session
 
@@ -29,42 +30,6 @@ def proxy(module_proxy, postgres):
 
 
 # ---- a flood of first packets
-
-
-def hostile_packet(dice):
-    good = startup({**ALICE, "application_name": "x" * dice.randrange(50)})
-    names = bytes(dice.randrange(1, 256) for _ in range(dice.randrange(1, 200)))
-    lengths = (0, 3, 4, 7, 8, -1, -(2**31), 10_004, 10_005, 2**31 - 1)
-    return dice.choice(
-        [
-            lambda: good[: dice.randrange(len(good))],
-            lambda: struct.pack("!i", dice.choice(lengths)) + os.urandom(dice.randrange(100)),
-            lambda: os.urandom(dice.randrange(300)),
-            lambda: startup({"user": names.replace(b"\0", b"?"), "database": b"no"}),
-            lambda: startup([(b"_pq_.%d" % i, b"v") for i in range(20)], version(3, 9999)),
-            lambda: startup([(f"p{i}", "v") for i in range(dice.randrange(600))]),
-            lambda: good[:-1] + b"x",
-            lambda: SSL_REQUEST + good,
-            lambda: SSL_REQUEST + SSL_REQUEST,
-            lambda: startup(ALICE, version(dice.randrange(32768), dice.randrange(65536))),
-            lambda: cancel_request(dice.randrange(2**31), os.urandom(dice.randrange(300))),
-            lambda: Q("select 1"),
-        ]
-    )()
-
-
-def strike(address, dice):
-    """One connection: says something and goes in some way, without waiting long for an answer."""
-    with socket.create_connection(address, timeout=10 * PATIENCE) as sock:
-        if dice.random() < 0.3:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        try:
-            sock.sendall(hostile_packet(dice))
-            if dice.random() < 0.5:
-                sock.settimeout(0.02)
-                sock.recv(4096)
-        except OSError:
-            pass
 
 
 def test_a_flood_of_hostile_startups_leaves_nothing_and_holds_up_nobody(proxy, connect):

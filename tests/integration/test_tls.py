@@ -11,6 +11,7 @@ from support.certificates import Authority
 from support.messages import GSSENC_REQUEST, Q, SSL_REQUEST, cancel_request, codes, startup
 from support.postgres import DATABASE
 from support.proxy import run
+from support.storms import fail_handshakes
 from support.tls import TlsAddress, client_context, door, psql, serve_tls
 from support.waiting import PATIENCE, until
 from support.wire import Closed, ServerError, Session
@@ -288,31 +289,13 @@ def test_half_a_handshake_is_ended_in_time_and_harms_nobody(new_proxy, postgres,
         session.close()
 
 
-def failed_attempts(proxy, authority, count):
-    context = client_context(authority.root, alpn=["h2"])
-    for i in range(count):
-        sock = socket.create_connection(proxy.address, timeout=5 * PATIENCE)
-        sock.sendall(SSL_REQUEST)
-        assert sock.recv(1) == b"S"
-        if i % 4 == 0:
-            with pytest.raises(ssl.SSLError):
-                context.wrap_socket(sock, server_hostname="localhost")
-        elif i % 4 == 1:
-            sock.sendall(b"\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00" + b"noise" * i)
-            sock.recv(100)
-        elif i % 4 == 2:
-            sock.sendall(b"GET / HTTP/1.1\r\n\r\n")
-            sock.recv(100)
-        sock.close()
-
-
 def test_failed_handshakes_leave_nothing_behind(proxy, authority):
     full = os.environ.get("PGBULKHEAD_TEST_FULL", "") not in ("", "0")
-    failed_attempts(proxy, authority, 40)
+    fail_handshakes(proxy.address, authority.root, 40)
     until(lambda: proxy.metrics().sum("pgbulkhead_startup_sessions") == 0, what="all have gone")
     files, memory = proxy.resources()
     count = 100_000 if full else 200
-    failed_attempts(proxy, authority, count)
+    fail_handshakes(proxy.address, authority.root, count)
     until(lambda: proxy.metrics().sum("pgbulkhead_startup_sessions") == 0, what="all have gone")
     files_after, memory_after = proxy.resources()
     print(

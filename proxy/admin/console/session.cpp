@@ -16,8 +16,8 @@ namespace {
 
 // The same for all of them, and never changed.
 const HeadTable& heads() {
-    static const HeadTable table = frontend_heads(ConsoleSession::kTextMax);
-    return table;
+    static const HeadTable kTable = frontend_heads(ConsoleSession::kTextMax);
+    return kTable;
 }
 
 }  // namespace

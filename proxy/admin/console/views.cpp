@@ -193,6 +193,7 @@ std::vector<Row> stat_rows(const Snapshot& snapshot) {
         {"config_live_changes", reloads.live_changes},
     };
     std::vector<Row> rows;
+    rows.reserve(std::size(stats));
     for (const auto& [stat, value] : stats) rows.push_back({std::string(stat), number(value)});
     return rows;
 }

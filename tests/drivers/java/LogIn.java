@@ -7,20 +7,26 @@ import java.util.Properties;
 
 /** pgJDBC tries the logins on stdin, one a line, fields separated by tabs; prints how each came out. */
 public final class LogIn {
+    private static final String[] FIELDS = {
+        "host", "port", "database", "user", "password", "sslmode", "sslrootcert", "sslcert", "sslkey"
+    };
+
     public static void main(String[] args) throws Exception {
         String text = new String(System.in.readAllBytes(), StandardCharsets.UTF_8);
         for (String line : text.split("\n")) {
-            String[] fields = line.split("\t", -1);
-            System.out.println(outcome(fields[0], fields[1], fields[2], fields[3]));
+            System.out.println(outcome(line.split("\t", -1)));
         }
     }
 
-    private static String outcome(String port, String database, String user, String password) {
+    private static String outcome(String[] fields) {
         Properties properties = new Properties();
-        properties.setProperty("user", user);
-        properties.setProperty("password", password);
-        properties.setProperty("sslmode", "disable");
-        String url = "jdbc:postgresql://127.0.0.1:" + port + "/" + database;
+        for (int i = 3; i < FIELDS.length; i++) {
+            if (!fields[i].isEmpty() || FIELDS[i].equals("password")) {
+                properties.setProperty(FIELDS[i], fields[i]);
+            }
+        }
+        String user = fields[3];
+        String url = "jdbc:postgresql://" + fields[0] + ":" + fields[1] + "/" + fields[2];
         try (Connection connection = DriverManager.getConnection(url, properties);
                 ResultSet row = connection.createStatement().executeQuery("select session_user")) {
             row.next();

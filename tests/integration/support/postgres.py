@@ -140,6 +140,14 @@ class Postgres:
         )
         assert done.returncode == 0, done.stderr
 
+    def replace_hba(self, hba, ident=""):
+        """Its rules of who may log in and how, and its maps of names; in force when it returns."""
+        (self._data / "pg_hba.conf").write_text(hba)
+        (self._data / "pg_ident.conf").write_text(ident)
+        loaded = self.value("select pg_conf_load_time()")
+        self.sql("select pg_reload_conf()")
+        until(lambda: self.value("select pg_conf_load_time()") != loaded, what="the rules are read")
+
     # ---- life
 
     def start(self):

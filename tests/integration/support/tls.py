@@ -109,9 +109,7 @@ def serve_tls(postgres, root, identity, hba, ident=""):
         shutil.chown(copied, data.owner(), data.group())
         postgres.sql(f"alter system set {setting} = '{copied}'")
     postgres.sql("alter system set ssl = on")
-    (data / "pg_hba.conf").write_text(hba)
-    (data / "pg_ident.conf").write_text(ident)
-    postgres.sql("select pg_reload_conf()")
+    postgres.replace_hba(hba, ident)
     until(lambda: postgres.value("show ssl") == "on", what="TLS is on")
 
 
