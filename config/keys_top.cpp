@@ -119,7 +119,8 @@ constexpr Key kTopKeys[] = {
      {},
      kOptional,
      Built::yes,
-     "The address of /healthz, /readyz and /metrics for people on this machine."},
+     "The address of the live page, its API, /healthz, /readyz and /metrics for people on this "
+     "machine."},
     {"admin.probes",
      slot_of<Config, &Config::admin, &Admin::probes>,
      Form::plain,
