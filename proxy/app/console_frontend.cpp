@@ -69,9 +69,11 @@ void FrontendConnection::refuse_for_room(bool for_console) {
 
 void FrontendConnection::begin_console() {
     const LoginRequest& request = login_->request();
-    const bool is_authenticated = door_.rules.method != config::AuthMethod::trust || door_.is_unix;
+    is_authenticated_ = true;
+    // To change something a name must be more than claimed.
+    const bool is_proved = door_.rules.method != config::AuthMethod::trust || door_.is_unix;
     // Only now is it known who it is; and others may have come in meanwhile.
-    if (!server_.consoles().has_place_for(request.user, is_authenticated)) {
+    if (!server_.consoles().has_place_for(request.user, is_proved)) {
         refuse_for_room(true);
         return;
     }
@@ -79,7 +81,7 @@ void FrontendConnection::begin_console() {
     fill_random({reinterpret_cast<char*>(&seed), sizeof seed});
     const std::string key = new_cancel_key();
     pid_ = server_.cancel_keys().issue(id_, key, seed);
-    server_.consoles().begin(id_, request.user, is_authenticated);
+    server_.consoles().begin(id_, request.user, is_proved);
     std::string reply;
     append_greeting(reply, console_parameters(request), pid_, key);
     server_.login_finished(*this);
