@@ -13,7 +13,7 @@ from support.wire import Closed, ServerError
 pytestmark = pytest.mark.needs_proxy
 
 PASSWORD = secret("for-the-impostor-alone")
-ESCAPES = b"\x1b[2J\x1b]0;pwned\x07 call 555-1234"
+ESCAPES = b"\x1b[2J\x1b]0;pwned\x07 call five-five-five"
 
 
 @pytest.fixture
@@ -55,8 +55,8 @@ def test_cve_2024_10977_words_before_tls_are_not_told(proxy_of, connect):
     with Impostor(talk) as impostor:
         proxy = proxy_of(impostor, "sslmode=require")
         fields = refusal(proxy, connect)
-        assert not [text for text in fields.values() if "555" in text or "\x1b" in text], fields
-        assert "555" not in proxy.log()
+        assert not [text for text in fields.values() if "five-five-five" in text or "\x1b" in text], fields
+        assert "five-five-five" not in proxy.log()
         assert_unharmed(proxy, connect)
 
 
@@ -71,7 +71,7 @@ def test_cve_2021_23222_bytes_behind_the_servers_s_are_not_parsed(proxy_of, conn
     with Impostor(talk) as impostor:
         proxy = proxy_of(impostor, "sslmode=require")
         fields = refusal(proxy, connect)
-        assert not [text for text in fields.values() if "555" in text], fields
+        assert not [text for text in fields.values() if "five-five-five" in text], fields
         assert_unharmed(proxy, connect)
 
 
