@@ -113,8 +113,8 @@ std::string_view trailing_comment(std::string_view text) {
     if (text.size() > QueryTags::kTrailingMax) {
         text.remove_prefix(text.size() - QueryTags::kTrailingMax);
     }
-    text = trim_back(text);
-    if (!text.empty() && text.back() == ';') text = trim_back(text.substr(0, text.size() - 1));
+    // All of them: what is kept of a text is read again, and must not lose one more then.
+    while (!text.empty() && (text.back() == ';' || is_blank(text.back()))) text.remove_suffix(1);
     if (text.size() < 4 || text.substr(text.size() - 2) != "*/") return line_comment(text);
     const std::size_t start = text.rfind("/*", text.size() - 4);
     return start == kNone ? std::string_view() : text.substr(start);

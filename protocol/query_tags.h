@@ -14,7 +14,7 @@ namespace pgb {
 ///     SELECT … /*application:Shop,controller:cart*/ older Rails, marginalia
 ///     SELECT … -- model:Album,method_type:first     Sequel
 ///
-/// One block comment at the beginning of the text is looked at, and at its end, before a `;`, one
+/// One block comment at the beginning of the text is looked at, and at its end, before any `;`, one
 /// block comment or line comment. No lexer: a text that ends in `*/` ends in a comment, and what a
 /// literal has behind a `--` ends in a quote, which is no tag. A comment of which any part is not a
 /// pair is prose and has no tags; so is one with another comment inside.

@@ -24,13 +24,17 @@ void Server::drain() {
     gate_.shed_all_waiting(ShedReason::draining, settled_);
     // Sessions in a transaction are told at its end, the others now. By id: telling one may end
     // another's wait, and the dead leave the table only at the end of the turn.
-    std::vector<std::uint64_t> ids;
-    ids.reserve(frontends_.size());
-    for (const auto& [id, frontend] : frontends_) ids.push_back(id);
-    for (const std::uint64_t id : ids) {
+    for (const std::uint64_t id : frontend_ids()) {
         if (FrontendConnection* frontend = find_frontend(id)) frontend->on_drain();
     }
     loop_.again();
+}
+
+std::vector<std::uint64_t> Server::frontend_ids() const {
+    std::vector<std::uint64_t> ids;
+    ids.reserve(frontends_.size());
+    for (const auto& [id, frontend] : frontends_) ids.push_back(id);
+    return ids;
 }
 
 // PostgreSQL does not notice that we are gone while a statement runs: what may be cancelled is, and
@@ -45,8 +49,18 @@ void Server::stop() {
 
 void Server::continue_stop() {
     if (cancel_sender_.in_flight_count() > 0 && loop_.now() < stop_by_) return;
+    tell_all_of_the_end();
     stopped_ = true;
     loop_.stop();
+}
+
+// As PostgreSQL does when it is shut down fast. Whose COMMIT is under way hears nothing: 57P01 would
+// be taken for a transaction that was rolled back, and it may yet be committed.
+void Server::tell_all_of_the_end() {
+    for (const std::uint64_t id : frontend_ids()) {
+        FrontendConnection* frontend = find_frontend(id);
+        if (frontend != nullptr && !frontend->is_committing()) frontend->on_kill();
+    }
 }
 
 void Server::close_doors() {

@@ -133,6 +133,10 @@ public:
     void read_pending();
 
     [[nodiscard]] Session& session() { return *session_; }
+    /// A COMMIT was sent, and nothing is known of it yet.
+    [[nodiscard]] bool is_committing() {
+        return phase_ == FrontendPhase::session && !session_->may_cancel();
+    }
     [[nodiscard]] BackendConnection* backend() const { return backend_; }
     [[nodiscard]] FrontendPhase phase() const { return phase_; }
     [[nodiscard]] bool is_dead() const { return phase_ == FrontendPhase::dead; }

@@ -204,6 +204,8 @@ private:
     void arm_timer();
     void continue_drain();
     void continue_stop();
+    void tell_all_of_the_end();
+    [[nodiscard]] std::vector<std::uint64_t> frontend_ids() const;
     void close_doors();
     void set_lanes();
     void class_sessions();

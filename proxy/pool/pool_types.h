@@ -19,7 +19,7 @@ struct PoolSettings {
     Duration idle_timeout{0};          ///< An idle backend is closed after this; 0: never.
     Duration lifetime_max{0};          ///< Closed when idle and older, +-10 %; 0: never.
     Duration backoff_first = std::chrono::milliseconds(100);  ///< After the first failure, +-25 %.
-    Duration backoff_max = std::chrono::seconds(5);           ///< Doubles up to here, +-25 %.
+    Duration backoff_max = std::chrono::seconds(1);           ///< Doubles up to here, +-25 %.
     std::uint64_t jitter_seed = 0;                            ///< Equal seeds give equal jitter.
 };
 

@@ -132,7 +132,6 @@ TEST_CASE("query tags: prose, nested comments and literals are no tags") {
              "SELECT 1 /* outer /* x */ a='b' */",
              "/* outer /* a='b' */ */ SELECT 1",
              "SELECT 1 /*a='b'*/ WHERE true",
-             "SELECT 1 /*a='b'*/;;",
              "SELECT 1 /*a='b'*/ -- last word",
              "SELECT '/*a=''b''*/'",
              "SELECT ' -- a:b'",
@@ -177,6 +176,17 @@ TEST_CASE("query tags: of a text whose end is missing only the beginning counts"
     CHECK(QueryTags(text, false).has("a", "1"));
     CHECK_FALSE(QueryTags(text, false).value("b").has_value());
     CHECK_FALSE(QueryTags(tag_comments(text, false)).value("b").has_value());
+}
+
+TEST_CASE("query tags: any semicolons at the end are no part of a tag, also of what was kept") {
+    for (const std::string_view text :
+         {"SELECT 1 /*a='b'*/;;", "SELECT 1 /*a='b'*/ ; ;", "SELECT 1 -- a:b;;"}) {
+        CHECK(QueryTags(text).has("a", "b"));
+        CHECK(QueryTags(tag_comments(text)).has("a", "b"));
+    }
+    const std::string_view neither = "SELECT 1 -- a:b */;;";
+    CHECK(QueryTags(neither).empty());
+    CHECK(tag_comments(neither).empty());
 }
 
 }  // namespace pgb
