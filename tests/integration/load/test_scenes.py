@@ -134,7 +134,7 @@ ENOUGH = 0.8
 def rate(crowd, seconds=0.5):
     """Transactions a second, now."""
     done, began = sum(client.done for client in crowd), time.monotonic()
-    time.sleep(seconds)
+    time.sleep(seconds)  # lint: the poll interval
     return (sum(client.done for client in crowd) - done) / (time.monotonic() - began)
 
 
@@ -188,7 +188,7 @@ def silence(server, seconds):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         stand_in.look()
-        time.sleep(0.005)
+        time.sleep(0.005)  # lint: the poll interval
     stand_in.close()
     return stand_in.most
 
