@@ -59,7 +59,7 @@ def started(clients):
 
 # ---- a rollout
 
-GRACE = 10 if FULL else 2
+GRACE = 10 if FULL else 5
 BUSY, IDLE, QUEUED = (300 if FULL else 60), 20, 5
 
 
