@@ -135,6 +135,7 @@ std::vector<Row> client_rows(std::vector<ClientView> clients) {
     std::sort(clients.begin(), clients.end(),
               [](const ClientView& a, const ClientView& b) { return a.id < b.id; });
     std::vector<Row> rows;
+    rows.reserve(clients.size());
     for (const ClientView& client : clients) {
         rows.push_back({number(client.id), std::string(client.state), client.client,
                         name(client.user), name(client.database), name(client.application_name),
