@@ -96,11 +96,11 @@ bool FrontendConnection::is_known_as(std::string_view outside_name) const {
 // The handshake has refused a certificate that nobody vouches for; what it shows here is true.
 void FrontendConnection::judge_certificate() {
     const std::string& user = login_->request().user;
-    const TlsPeer shown = link_.is_tls() ? link_.tls()->peer() : TlsPeer{};
     if (!link_.is_tls()) {
         refuse_plain();
         return;
     }
+    const TlsPeer shown = link_.tls()->peer();
     if (!shown.is_verified) {
         server_.doorkeeper().note_refused(door_.name, user, peer_, "no certificate was shown");
         on_login_failed(sqlstate::kInvalidAuthorizationSpecification,

@@ -152,7 +152,6 @@ std::optional<ConsoleReply> Consoles::pause(Desk& desk, const ConsoleCommand& co
         desk.paused_here.push_back(database);
     }
     // The end of this turn closes what is idle; look() sees when all is quiet.
-    desk.waits = true;
     server_.loop().again();
     return std::nullopt;
 }
@@ -175,12 +174,11 @@ void Consoles::undo_pause(Desk& desk) {
     for (Database* database : desk.paused_here) database->pool().resume();
     desk.pausing.clear();
     desk.paused_here.clear();
-    desk.waits = false;
 }
 
 void Consoles::cancel(std::uint64_t id) {
     Desk& desk = desks_.at(id);
-    if (!desk.waits) return;
+    if (!desk.waits()) return;
     undo_pause(desk);
     server_.loop().again();
     server_.find_frontend(id)->on_console_answer(
@@ -190,7 +188,7 @@ void Consoles::cancel(std::uint64_t id) {
 void Consoles::look() {
     std::vector<std::uint64_t> ids;
     for (const auto& [id, desk] : desks_) {
-        if (desk.waits) ids.push_back(id);
+        if (desk.waits()) ids.push_back(id);
     }
     for (const std::uint64_t id : ids) {
         const auto found = desks_.find(id);
@@ -208,7 +206,6 @@ void Consoles::look() {
         // From here on it stays paused, whoever leaves.
         desk.pausing.clear();
         desk.paused_here.clear();
-        desk.waits = false;
         server_.find_frontend(id)->on_console_answer(reply);
     }
     if (!drain_asked_) return;

@@ -50,7 +50,7 @@ public:
     [[nodiscard]] ConsoleSession& session(std::uint64_t id) { return desks_.at(id).session; }
     [[nodiscard]] const std::string& user(std::uint64_t id) const { return desks_.at(id).user; }
     /// A command was begun whose answer comes later.
-    [[nodiscard]] bool is_waiting(std::uint64_t id) const { return desks_.at(id).waits; }
+    [[nodiscard]] bool is_waiting(std::uint64_t id) const { return desks_.at(id).waits(); }
 
     /// Carries a command out; nothing: on_console_answer() follows. May end any client's session,
     /// also this one.
@@ -65,9 +65,10 @@ private:
         ConsoleSession session;
         std::string user;
         bool may_change = false;
-        bool waits = false;
         std::vector<Database*> pausing = {};      // all that it waits for
         std::vector<Database*> paused_here = {};  // those that were not paused before
+
+        [[nodiscard]] bool waits() const { return !pausing.empty(); }
     };
 
     [[nodiscard]] bool may_change(const std::string& user, bool is_authenticated) const;

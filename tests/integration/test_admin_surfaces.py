@@ -6,9 +6,9 @@ import socket
 
 import pytest
 
-from support.proxy import merged, run
+from support.proxy import run
 from support.reloads import attempts, changed, put
-from support.requests import request
+from support.requests import give_token, request
 from support.secrets import secret
 from support.waiting import Stopwatch, free_port, until
 
@@ -25,10 +25,7 @@ def proxy(postgres, module_proxy):
     probes = free_port()
     proxy = module_proxy(postgres, {"admin": {"probes": f"127.0.0.1:{probes}"}})
     proxy.probes_port = probes
-    token = proxy.directory / "token"
-    token.write_text(TOKEN + "\n")
-    admin = {**proxy.budgets["admin"], "token_file": str(token)}
-    proxy.rewrite(merged(proxy.budgets, {"admin": admin}))
+    give_token(proxy, TOKEN)
     return proxy
 
 

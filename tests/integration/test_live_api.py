@@ -7,9 +7,9 @@ import pytest
 
 from support.lanes import Holder, check_refusal
 from support.messages import Q
-from support.proxy import merged, run
+from support.proxy import run
 from support.reloads import reload
-from support.requests import request
+from support.requests import give_token, request
 from support.secrets import secret
 from support.waiting import PATIENCE, free_port, until
 from support.wire import ServerError
@@ -31,10 +31,7 @@ def proxy(postgres, module_proxy):
     probes = free_port()
     proxy = module_proxy(postgres, {"workloads": WORKLOADS, "admin": {"probes": f"127.0.0.1:{probes}"}})
     proxy.probes_port = probes
-    token = proxy.directory / "token"
-    token.write_text(TOKEN + "\n")
-    admin = {**proxy.budgets["admin"], "token_file": str(token)}
-    proxy.rewrite(merged(proxy.budgets, {"admin": admin}))
+    give_token(proxy, TOKEN)
     return proxy
 
 

@@ -3,7 +3,6 @@ and clients do not notice."""
 
 import json
 import os
-import threading
 
 import pytest
 
@@ -12,7 +11,7 @@ from support.messages import Q, startup
 from support.reloads import attempts, changed, events, figure, hang_up, put, reload, workload
 from support.secrets import secret
 from support.waiting import until
-from support.wire import Session
+from support.workers import Worker, at_work
 
 pytestmark = pytest.mark.needs_proxy
 
@@ -255,25 +254,11 @@ def test_limits_of_clients_hold_for_those_who_are_there(postgres, new_proxy, con
 # ---- under load
 
 
-class Client(threading.Thread):
-    """Transactions in a row, until told to stop; the first error ends it."""
+class Client(Worker):
+    """Transactions in a row."""
 
-    def __init__(self, proxy, name):
-        super().__init__()
-        self.session = Session(
-            proxy.address, {"user": "alice", "database": "bulkhead", "application_name": name}
-        )
-        self.over = threading.Event()
-        self.done, self.error = 0, None
-
-    def run(self):
-        try:
-            while not self.over.is_set():
-                assert self.session.value(f"select {self.done}") == str(self.done)
-                self.done += 1
-        except Exception as error:  # noqa: BLE001
-            self.error = error
-        self.session.terminate()
+    def turn(self):
+        assert self.session.value(f"select {self.done}") == str(self.done)
 
 
 # Nobody is refused in them.
@@ -312,10 +297,8 @@ def is_in_force(proxy, text):
 def test_many_reloads_under_load_cost_nobody_anything(postgres, new_proxy):
     proxy = new_proxy(postgres, {"workloads": WIDE, "databases": {"*": {"pool_wait": "60s"}}})
     texts = files(proxy)
-    clients = [Client(proxy, ("reports", "other")[i % 2]) for i in range(CLIENTS)]
-    for client in clients:
-        client.start()
-    try:
+    clients = [Client(proxy.address, ("reports", "other")[i % 2]) for i in range(CLIENTS)]
+    with at_work(clients):
         for i in range(RELOADS):
             text = texts[i % len(texts)]
             put(proxy, text)
@@ -325,12 +308,6 @@ def test_many_reloads_under_load_cost_nobody_anything(postgres, new_proxy):
                 settled = proxy.resources()
         put(proxy, texts[0])
         hang_up(proxy)
-    finally:
-        for client in clients:
-            client.over.set()
-        for client in clients:
-            client.join()
-    assert [client.error for client in clients if client.error] == []
     assert all(client.done for client in clients)
     assert attempts(proxy, "success") > RELOADS * 0.75
     assert attempts(proxy, "failure") > RELOADS * 0.2

@@ -7,15 +7,14 @@ import random
 import shutil
 import signal
 import ssl
-import threading
 
 import pytest
 
-from support.postgres import DATABASE
 from support.reloads import attempts, put
 from support.tls import TlsAddress, client_context, door
 from support.waiting import until
 from support.wire import Session
+from support.workers import Worker, at_work
 
 pytestmark = pytest.mark.needs_proxy
 
@@ -26,35 +25,16 @@ SEED = int(os.environ.get("PGBULKHEAD_TEST_SEED", "7"))
 NAMES = ("reports", "batch", "web")
 
 
-class Client(threading.Thread):
-    """Blocks and single statements in a row on one connection; the first error ends it."""
+class Client(Worker):
+    """Blocks and single statements in a row on one connection."""
 
-    def __init__(self, address, number):
-        super().__init__()
-        self.session = Session(
-            address,
-            {
-                "user": "alice",
-                "database": DATABASE,
-                "application_name": NAMES[number % len(NAMES)],
-            },
-        )
-        self.over = threading.Event()
-        self.done, self.error = 0, None
-
-    def run(self):
-        try:
-            while not self.over.is_set():
-                number = str(self.done)
-                if self.done % 3 == 0:
-                    self.session.query("begin", within=60)
-                assert self.session.value(f"select {number} + 0", within=60) == number
-                if self.done % 3 == 0:
-                    self.session.query("commit", within=60)
-                self.done += 1
-        except Exception as error:  # noqa: BLE001
-            self.error = error
-        self.session.terminate()
+    def turn(self):
+        number = str(self.done)
+        if self.done % 3 == 0:
+            self.session.query("begin", within=60)
+        assert self.session.value(f"select {number} + 0", within=60) == number
+        if self.done % 3 == 0:
+            self.session.query("commit", within=60)
 
 
 class Files:
@@ -179,11 +159,9 @@ def test_generated_reloads_under_load_cost_nobody_anything(
         tls={**door(shown), "mode": "allow"},
     )
     encrypted = TlsAddress(proxy.address, client_context(authority.root))
-    clients = [Client((proxy.address, encrypted)[i % 2], i) for i in range(CLIENTS)]
-    for client in clients:
-        client.start()
+    clients = [Client((proxy.address, encrypted)[i % 2], NAMES[i % len(NAMES)]) for i in range(CLIENTS)]
     files = Files(proxy, identities, shown)
-    try:
+    with at_work(clients):
         for kind in files.plan():
             bad = files.kinds[kind]()
             load(proxy, bad or files.text())
@@ -201,11 +179,5 @@ def test_generated_reloads_under_load_cost_nobody_anything(
         seen = ssl.DER_cert_to_PEM_cert(newest.tls.getpeercert(binary_form=True))
         newest.close()
         assert seen.strip() in shown[0].read_text()
-    finally:
-        for client in clients:
-            client.over.set()
-        for client in clients:
-            client.join()
-    assert [client.error for client in clients if client.error] == []
     assert proxy.metrics().sum("pgbulkhead_config_live_changes") == 0
     proxy.assert_clean()

@@ -31,30 +31,20 @@ ResultFormats result_formats(std::string_view body) {
 
 void ConsoleSession::parse(const Frame& frame, std::string& out) {
     const ParseRequest request = parse_parse(frame.body(), frame.body_is_whole());
-    if (!request.well_formed()) {
-        fail(sqlstate::kProtocolViolation, std::string(fault_message(request.fault)), out);
-        return;
-    }
-    if (request.truncated) {
-        fail(sqlstate::kProgramLimitExceeded, "the text is too long for the console", out);
-        return;
-    }
+    if (!has_text(request.fault, request.truncated, out)) return;
     if (request.parameter_type_count > 0) {
         fail(sqlstate::kFeatureNotSupported, "the console takes no parameters", out);
         return;
     }
-    ConsoleScript script = parse_console(request.text, suggest_);
-    if (script.fault) {
-        fail(*script.fault, out);
-        return;
-    }
-    if (script.commands.size() > 1) {
+    std::optional<ConsoleScript> script = read_script(request.text, out);
+    if (!script) return;
+    if (script->commands.size() > 1) {
         fail(sqlstate::kSyntaxError, "cannot insert multiple commands into a prepared statement",
              out);
         return;
     }
-    if (script.commands.empty()) script.commands.emplace_back();
-    if (is_refused(script.commands[0], out)) return;
+    if (script->commands.empty()) script->commands.emplace_back();
+    if (is_refused(script->commands[0], out)) return;
     const std::string name(request.name);
     if (!name.empty() && statements_.contains(name)) {
         fail(sqlstate::kDuplicatePreparedStatement,
@@ -65,7 +55,7 @@ void ConsoleSession::parse(const Frame& frame, std::string& out) {
         fail(sqlstate::kProgramLimitExceeded, "too many prepared statements", out);
         return;
     }
-    statements_.insert_or_assign(name, std::move(script.commands[0]));
+    statements_.insert_or_assign(name, std::move(script->commands[0]));
     append_parse_complete(out);
 }
 

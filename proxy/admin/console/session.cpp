@@ -90,27 +90,36 @@ void ConsoleSession::close_by(std::string_view message, std::string& out) {
     closed_ = true;
 }
 
+bool ConsoleSession::has_text(MessageFault fault, bool truncated, std::string& out) {
+    if (fault != MessageFault::none) {
+        fail(sqlstate::kProtocolViolation, std::string(fault_message(fault)), out);
+        return false;
+    }
+    if (truncated) {
+        fail(sqlstate::kProgramLimitExceeded, "the text is too long for the console", out);
+        return false;
+    }
+    return true;
+}
+
+std::optional<ConsoleScript> ConsoleSession::read_script(std::string_view text, std::string& out) {
+    ConsoleScript script = parse_console(text, suggest_);
+    if (!script.fault) return script;
+    fail(*script.fault, out);
+    return std::nullopt;
+}
+
 void ConsoleSession::query(const Frame& frame, std::string& out) {
     const QueryRequest request = parse_query(frame.body(), frame.body_is_whole());
     in_script_ = true;
     script_.clear();
     portals_.erase("");
-    if (!request.well_formed()) {
-        fail(sqlstate::kProtocolViolation, std::string(fault_message(request.fault)), out);
-        return;
-    }
-    if (request.truncated) {
-        fail(sqlstate::kProgramLimitExceeded, "the text is too long for the console", out);
-        return;
-    }
-    ConsoleScript script = parse_console(request.text, suggest_);
-    if (script.fault) {
-        fail(*script.fault, out);
-        return;
-    }
-    if (script.commands.empty()) append_empty_query_response(out);
-    script_.assign(std::make_move_iterator(script.commands.begin()),
-                   std::make_move_iterator(script.commands.end()));
+    if (!has_text(request.fault, request.truncated, out)) return;
+    std::optional<ConsoleScript> script = read_script(request.text, out);
+    if (!script) return;
+    if (script->commands.empty()) append_empty_query_response(out);
+    script_.assign(std::make_move_iterator(script->commands.begin()),
+                   std::make_move_iterator(script->commands.end()));
     run_script(out);
 }
 

@@ -10,6 +10,7 @@
 
 #include "protocol/framer.h"
 #include "protocol/ready_for_query.h"
+#include "protocol/request.h"
 #include "proxy/admin/console/command.h"
 #include "proxy/admin/console/table.h"
 
@@ -78,6 +79,10 @@ private:
     void take_message(const Frame& frame, std::string& out);
     void query(const Frame& frame, std::string& out);
     void close_by(std::string_view message, std::string& out);
+    /// False, and said: a Query or Parse whose text cannot be read to its end.
+    bool has_text(MessageFault fault, bool truncated, std::string& out);
+    /// What a text says; nothing, and said: it has a mistake.
+    std::optional<ConsoleScript> read_script(std::string_view text, std::string& out);
 
     // Commands, whichever way they came.
     void run(ConsoleCommand command, std::string& out);

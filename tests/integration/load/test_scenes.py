@@ -3,7 +3,9 @@
 PGBULKHEAD_TEST_FULL=1: 300 clients and a grace of 10 s; 500 clients and an outage of 30 s.
 """
 
+import collections
 import contextlib
+import selectors
 import signal
 import socket
 import threading
@@ -131,11 +133,21 @@ CONNECTING, POOL_WAIT_MS = 2, 500
 ENOUGH = 0.8
 
 
-def rate(crowd, seconds=0.5):
-    """Transactions a second, now."""
-    done, began = sum(client.done for client in crowd), time.monotonic()
-    time.sleep(seconds)  # lint: the poll interval
-    return (sum(client.done for client in crowd) - done) / (time.monotonic() - began)
+class Pace:
+    """Transactions a second over the last `WINDOW` seconds, as long as somebody looks again and again; 0 before that."""
+
+    WINDOW = 0.5
+
+    def __init__(self, crowd):
+        self._crowd, self._looks = crowd, collections.deque()
+
+    def __call__(self):
+        now = time.monotonic()
+        self._looks.append((now, sum(client.done for client in self._crowd)))
+        while len(self._looks) > 1 and now - self._looks[1][0] >= self.WINDOW:
+            self._looks.popleft()
+        (began, before), (_, done) = self._looks[0], self._looks[-1]
+        return (done - before) / (now - began) if now - began >= self.WINDOW else 0.0
 
 
 class Silence:
@@ -143,37 +155,34 @@ class Silence:
 
     def __init__(self, port):
         self.most = 0
-        self._open = []
-        self._listener = socket.socket()
-        self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self._listener.bind(("127.0.0.1", port))
-        self._listener.listen(512)
-        self._listener.setblocking(False)
+        self._ready = selectors.DefaultSelector()
+        self._listener = socket.create_server(("127.0.0.1", port), backlog=512)
+        self._ready.register(self._listener, selectors.EVENT_READ)
 
-    def look(self):
-        with contextlib.suppress(BlockingIOError):
-            while True:
-                taken, _ = self._listener.accept()
-                taken.setblocking(False)
-                self._open.append(taken)
-        self._open = [sock for sock in self._open if self._is_open(sock)]
-        self.most = max(self.most, len(self._open))
+    def stand(self, seconds):
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            for key, _ in self._ready.select(left):
+                if key.fileobj is self._listener:
+                    taken, _ = self._listener.accept()
+                    self._ready.register(taken, selectors.EVENT_READ)
+                elif self._has_gone(key.fileobj):
+                    self._ready.unregister(key.fileobj)
+                    key.fileobj.close()
+            # The listener is one of them.
+            self.most = max(self.most, len(self._ready.get_map()) - 1)
 
     @staticmethod
-    def _is_open(sock):
+    def _has_gone(sock):
         try:
-            while sock.recv(4096):
-                pass
-        except BlockingIOError:
-            return True
+            return not sock.recv(4096)
         except OSError:
-            pass
-        sock.close()
-        return False
+            return True
 
     def close(self):
-        for sock in [self._listener, *self._open]:
-            sock.close()
+        for key in list(self._ready.get_map().values()):
+            key.fileobj.close()
+        self._ready.close()
 
 
 @pytest.fixture
@@ -184,13 +193,9 @@ def mortal_postgres():
 
 
 def silence(server, seconds):
-    stand_in = Silence(server.port)
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        stand_in.look()
-        time.sleep(0.005)  # lint: the poll interval
-    stand_in.close()
-    return stand_in.most
+    with contextlib.closing(Silence(server.port)) as stand_in:
+        stand_in.stand(seconds)
+        return stand_in.most
 
 
 def test_an_outage_is_told_quickly_and_ends_by_itself(new_proxy, mortal_postgres):
@@ -207,7 +212,7 @@ def test_an_outage_is_told_quickly_and_ends_by_itself(new_proxy, mortal_postgres
         },
     )
     crowd = started([Client(proxy) for _ in range(CROWD)])
-    before = rate(crowd, 2)
+    before = until(Pace(crowd), what="they work")
     mortal_postgres.stop()
     until(lambda: proxy.get("/readyz")[0] == 503, what="not ready")
     most = silence(mortal_postgres, OUTAGE)
@@ -215,7 +220,8 @@ def test_an_outage_is_told_quickly_and_ends_by_itself(new_proxy, mortal_postgres
     assert proxy.get("/readyz")[0] == 503
     mortal_postgres.start()
     back = time.monotonic()
-    until(lambda: rate(crowd) >= ENOUGH * before, 2, "full service within 2 s of its return")
+    pace = Pace(crowd)
+    until(lambda: pace() >= ENOUGH * before, 2, "full service within 2 s of its return")
     print(f"\nfull service after {time.monotonic() - back:.2f} s, with {before:.0f} a second; {most} connects at once")
     until(lambda: all(client.last_done > back for client in crowd), 20, "and everybody had some of it")
     until(lambda: proxy.get("/readyz")[0] == 200, what="ready again")

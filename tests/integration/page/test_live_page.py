@@ -6,7 +6,7 @@ from selenium.webdriver.common.keys import Keys
 
 from support.lanes import Holder
 from support.messages import Q
-from support.proxy import merged
+from support.requests import give_token
 from support.secrets import secret
 from support.waiting import until
 
@@ -30,10 +30,7 @@ WORKLOADS = [
 @pytest.fixture(scope="module")
 def proxy(postgres, module_proxy):
     proxy = module_proxy(postgres, {"workloads": WORKLOADS})
-    token = proxy.directory / "token"
-    token.write_text(TOKEN + "\n")
-    admin = {**proxy.budgets["admin"], "token_file": str(token)}
-    proxy.rewrite(merged(proxy.budgets, {"admin": admin}))
+    give_token(proxy, TOKEN)
     return proxy
 
 

@@ -3,6 +3,7 @@
 import http.client
 from typing import NamedTuple
 
+from .proxy import merged
 from .waiting import PATIENCE
 
 
@@ -29,3 +30,11 @@ def request(port, method, path, headers=(), body=None, host="127.0.0.1:9432"):
         return Reply(reply.status, named, reply.read().decode())
     finally:
         connection.close()
+
+
+def give_token(proxy, token):
+    """Starts the proxy anew with a file that has this token."""
+    path = proxy.directory / "token"
+    path.write_text(token + "\n")
+    admin = {**proxy.budgets["admin"], "token_file": str(path)}
+    proxy.rewrite(merged(proxy.budgets, {"admin": admin}))
