@@ -8,7 +8,7 @@ import pytest
 from support.lanes import Holder, check_refusal
 from support.messages import B, C, CopyData, CopyDone, D, E, H, P, Q, S, X, batch, query_batch
 from support.relay import Relay
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.needs_proxy
 
@@ -146,7 +146,7 @@ def test_off_is_byte_for_byte_a_budget_of_all_clients(postgres, new_proxy, conne
                         "*": {
                             "conninfo": f"host=127.0.0.1 port={relay.address.port}",
                             "pool_size": 1,
-                            "pool_wait": "50ms",
+                            "pool_wait": f"{round(500 * PATIENCE)}ms",
                         }
                     },
                     "limits": {"max_clients": 50},

@@ -1,6 +1,10 @@
 """Waiting for a condition with a deadline, and ports nobody listens on."""
 
+import contextlib
+import itertools
 import os
+import random
+import re
 import socket
 import time
 
@@ -39,11 +43,22 @@ def until_none(fetch, within=5.0, what="nothing"):
         raise Late(f"{what}: after {within * PATIENCE:g} s still {left[0]!r}") from None
 
 
+# Below the ports that the kernel gives to outgoing connections, which may take one at any time; each
+# worker of a run has a part of its own, and no process gives a port twice before all were given.
+_PORTS_EACH = 5000
+_WORKER = int(re.sub(r"\D", "", os.environ.get("PYTEST_XDIST_WORKER", "")) or 0)
+_FIRST_PORT = 11_000 + _WORKER % 4 * _PORTS_EACH
+_places = itertools.count(random.randrange(_PORTS_EACH))
+
+
 def free_port():
-    """A TCP port that was free a moment ago. The file needs a number, so a race is possible."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A TCP port on which nobody listens and that nobody else is given."""
+    for place in itertools.islice(_places, _PORTS_EACH):
+        port = _FIRST_PORT + place % _PORTS_EACH
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port is free")
 
 
 class Stopwatch:
