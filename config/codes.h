@@ -39,6 +39,7 @@ inline constexpr std::string_view kUnusedQueue = "PGB-CFG-044";
 inline constexpr std::string_view kUnreachable = "PGB-CFG-045";
 inline constexpr std::string_view kNoDatabase = "PGB-CFG-046";
 inline constexpr std::string_view kOpenAdmin = "PGB-CFG-047";
+inline constexpr std::string_view kDrainDelay = "PGB-CFG-048";
 inline constexpr std::string_view kUsersFile = "PGB-CFG-060";
 inline constexpr std::string_view kMethodDoor = "PGB-CFG-061";
 inline constexpr std::string_view kTlsFiles = "PGB-CFG-070";
@@ -87,6 +88,7 @@ inline constexpr std::array kAll{
     Entry{kUnreachable, "Warning: an earlier workload without conditions takes everything."},
     Entry{kNoDatabase, "Warning: no entry of `databases` serves what the workload matches."},
     Entry{kOpenAdmin, "Warning: `admin.http` can be reached from other machines."},
+    Entry{kDrainDelay, "`drain.delay` lasts as long as `drain.timeout`, so nothing could finish."},
     Entry{kUsersFile, "`scram-sha-256` has no users file, or that or a user map cannot be used."},
     Entry{kMethodDoor, "The authentication method does not fit the door."},
     Entry{kTlsFiles, "TLS is for TCP, and needs a certificate and its key."},

@@ -181,11 +181,12 @@ constexpr Key kTopKeys[] = {
      "The PEM file with the authorities of the client certificates that are then demanded."},
 
     {"drain.delay", slot_of<Config, &Config::drain, &Drain::delay>, Form::duration, kAnyDuration,
-     kOptional, Built::yes, "Time between not being ready and closing the doors. 0: at once.",
+     kOptional, Built::yes,
+     "From SIGTERM, when readiness ends, to closing the doors; work goes on as before. 0: at once.",
      Reload::live},
     {"drain.timeout", slot_of<Config, &Config::drain, &Drain::timeout>, Form::duration,
      kPositiveDuration, kOptional, Built::yes,
-     "The longest that running transactions may take to finish after SIGTERM.", Reload::live},
+     "From SIGTERM to the end, whatever still runs. Longer than `drain.delay`.", Reload::live},
 
     {"log.level",
      slot_of<Config, &Config::log, &LogConfig::level>,

@@ -196,6 +196,14 @@ void validate_queue(const Workload& workload, std::size_t index, Findings& findi
     }
 }
 
+void validate_drain(const Drain& drain, Findings& findings) {
+    if (!findings.usable("drain.delay") || !findings.usable("drain.timeout")) return;
+    if (drain.delay < drain.timeout) return;
+    findings.add("drain.delay",
+                 {code::kDrainDelay,
+                  "it has to be shorter than `drain.timeout`, which counts from SIGTERM, too", ""});
+}
+
 /// `default` stands last, has no conditions, and nothing before it takes everything.
 void validate_order(const Config& config, Findings& findings) {
     if (config.workloads.empty() || !findings.usable("workloads")) return;
@@ -265,6 +273,7 @@ void validate(const Config& config, Findings& findings) {
         validate_queue(config.workloads[i], i, findings);
     }
     validate_order(config, findings);
+    validate_drain(config.drain, findings);
     validate_tls(config, findings);
     validate_pools(config, findings);
 }

@@ -26,7 +26,7 @@ constexpr std::size_t kNonceSize = 18;
 
 void FrontendConnection::begin_authentication() {
     if (server_.is_draining()) {
-        on_login_failed(sqlstate::kCannotConnectNow, "the proxy is shutting down");
+        refuse_for_drain();
         return;
     }
     if (!check_room()) return;
@@ -37,6 +37,14 @@ void FrontendConnection::begin_authentication() {
         case config::AuthMethod::peer: ask_peer_name(); return;
         case config::AuthMethod::cert: judge_certificate(); return;
     }
+}
+
+bool FrontendConnection::has_asked_to_log_in() const {
+    return authenticating_ != nullptr || is_authenticated_;
+}
+
+void FrontendConnection::refuse_for_drain() {
+    on_login_failed(sqlstate::kCannotConnectNow, "the proxy is shutting down");
 }
 
 void FrontendConnection::ask_for(AuthenticationKind kind) {

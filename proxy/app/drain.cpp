@@ -8,26 +8,37 @@ namespace pgb {
 namespace {
 // A CancelRequest is a connect, a write and the server's close: milliseconds, unless it is gone.
 constexpr Duration kLastCancels = std::chrono::seconds(1);
+// From the end of the loop to the end of the process; a guess, long.
+constexpr Duration kLastWords = std::chrono::seconds(4);
 }  // namespace
 
 void Server::drain() {
-    if (draining_) {
+    if (stage_ >= Stage::leaving) {
         stop();
         return;
     }
-    draining_ = true;
+    stage_ = Stage::leaving;
     drain_started_ = loop_.now();
-    doors_close_at_ = drain_started_ + config().drain.delay;
-    log_.info("draining", {{"clients", static_cast<std::int64_t>(frontends_.size())}});
+    log_.info("draining", {{"clients", static_cast<std::int64_t>(frontends_.size())},
+                           {"delay_ms", config().drain.delay / std::chrono::milliseconds(1)}});
     chronicle_.note(EventKind::draining, {},
                     std::to_string(frontends_.size()) + " clients are here", unix_seconds());
+    service_manager_.tell_stopping("draining", config().drain.timeout + kLastCancels + kLastWords);
+    if (config().drain.delay <= Duration::zero()) begin_drain();
+    loop_.again();
+}
+
+// Until here whoever sends clients may not have heard that the instance is not ready any more.
+void Server::begin_drain() {
+    stage_ = Stage::draining;
+    for (const auto& door : doors_) door->accept_waiting();
+    doors_.clear();
     gate_.shed_all_waiting(ShedReason::draining, settled_);
     // Sessions in a transaction are told at its end, the others now. By id: telling one may end
     // another's wait, and the dead leave the table only at the end of the turn.
     for (const std::uint64_t id : frontend_ids()) {
         if (FrontendConnection* frontend = find_frontend(id)) frontend->on_drain();
     }
-    loop_.again();
 }
 
 std::vector<std::uint64_t> Server::frontend_ids() const {
@@ -40,9 +51,10 @@ std::vector<std::uint64_t> Server::frontend_ids() const {
 // PostgreSQL does not notice that we are gone while a statement runs: what may be cancelled is, and
 // the loop ends when those requests have arrived, or soon anyway.
 void Server::stop() {
-    if (!stop_by_.is_never()) return;
+    if (stage_ >= Stage::stopping) return;
+    stage_ = Stage::stopping;
     stop_by_ = loop_.now() + kLastCancels;
-    close_doors();
+    doors_.clear();
     for (const auto& database : databases_) database->shut_down();
     loop_.again();
 }
@@ -50,7 +62,7 @@ void Server::stop() {
 void Server::continue_stop() {
     if (cancel_sender_.in_flight_count() > 0 && loop_.now() < stop_by_) return;
     tell_all_of_the_end();
-    stopped_ = true;
+    stage_ = Stage::stopped;
     loop_.stop();
 }
 
@@ -63,16 +75,14 @@ void Server::tell_all_of_the_end() {
     }
 }
 
-void Server::close_doors() {
-    doors_.clear();
-    doors_open_ = false;
-}
-
 void Server::continue_drain() {
-    const Instant now = loop_.now();
-    if (now >= doors_close_at_) close_doors();
-    const bool done = frontends_.size() == dead_frontends_.size() && !doors_open_;
-    const bool late = now - drain_started_ >= config().drain.timeout;
+    const Duration passed = loop_.now() - drain_started_;
+    if (stage_ == Stage::leaving && passed >= config().drain.delay) {
+        begin_drain();
+        loop_.again();
+    }
+    const bool done = stage_ == Stage::draining && frontends_.size() == dead_frontends_.size();
+    const bool late = passed >= config().drain.timeout;
     if (!done && !late) return;
     if (late && !done) {
         log_.warn("drain_timeout", {{"clients", static_cast<std::int64_t>(frontends_.size())}});

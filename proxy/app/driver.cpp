@@ -329,6 +329,9 @@ void FrontendConnection::check_idle() {
 
 void FrontendConnection::on_drain() {
     if (phase_ == FrontendPhase::login) {
+        // Who is about to ask is told then; see Server::sweep for those who never do.
+        if (!has_asked_to_log_in()) return;
+        refuse_for_drain();
         die();
         return;
     }

@@ -189,6 +189,8 @@ private:
 
     // authenticating.cpp: what is between the startup packet and begin_login()
     void begin_authentication();
+    [[nodiscard]] bool has_asked_to_log_in() const;
+    void refuse_for_drain();
     void ask_for(AuthenticationKind kind);
     void ask_for_password();
     void ask_peer_name();

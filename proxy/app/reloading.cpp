@@ -45,6 +45,16 @@ void note_changes(const std::vector<config::Change>& changes, ReloadReport& repo
 }  // namespace
 
 ReloadReport Reloading::reload(std::string_view trigger) {
+    ServiceManager& manager = server_.service_manager();
+    manager.tell_reloading();
+    ReloadReport report = load_anew(trigger);
+    const bool succeeded = report.outcome == ReloadReport::Outcome::done;
+    manager.tell_ready(succeeded ? "serving"
+                                 : "serving; the file was refused, what was in force before stays");
+    return report;
+}
+
+ReloadReport Reloading::load_anew(std::string_view trigger) {
     ReloadReport report;
     watch_.note_read();
     config::Loaded loaded = config::load_file(file_, env_);

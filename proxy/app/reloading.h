@@ -33,6 +33,7 @@ public:
     ReloadReport reload(std::string_view trigger);
 
 private:
+    ReloadReport load_anew(std::string_view trigger);
     void log_complaints(const config::Complaints& complaints);
     void fail(std::string_view why, std::string_view trigger, ReloadReport& report);
     void log_changes(const std::vector<config::Change>& changes, std::string_view trigger);

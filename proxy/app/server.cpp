@@ -20,6 +20,8 @@ constexpr Duration kSweepInterval = std::chrono::milliseconds(50);
 constexpr Duration kSilenceInterval = std::chrono::seconds(1);
 // The oldest; a page that nobody would read to its end helps nobody.
 constexpr std::size_t kHoldersShown = 200;
+// A startup packet comes at once; without one a client cannot be told that the program ends.
+constexpr Duration kLastLogins = std::chrono::seconds(1);
 // Descriptors that belong to no client and no pool: 68 of HTTP, 16 cancels, doors, loops, watches.
 constexpr std::uint64_t kOtherFiles = 128;
 // Each round settles what the one before made possible; more than a few means a loop of ours.
@@ -40,9 +42,10 @@ std::size_t clients_that_fit(const config::Config& config, std::uint64_t open_fi
 
 }  // namespace
 
-Server::Server(Loop& loop, Log& log, const config::Config& config)
+Server::Server(Loop& loop, Log& log, const config::Config& config, ServiceManager& manager)
     : loop_(loop),
       log_(log),
+      service_manager_(manager),
       config_(config),
       tables_{frontend_heads(static_cast<std::uint32_t>(config.limits.max_message_buffer)),
               backend_heads(static_cast<std::uint32_t>(config.limits.max_message_buffer)),
@@ -96,7 +99,7 @@ Server::~Server() {
     snapshots_.reset();
     holder_lists_.reset();
     live_states_.reset();
-    close_doors();
+    doors_.clear();
     connector_.reset();
     // What is left is dropped; nobody is told, so the books of queues are emptied by hand.
     for (const auto& [id, frontend] : frontends_) {
@@ -113,14 +116,12 @@ Server::~Server() {
     databases_.clear();
 }
 
-Result<bool> Server::start() {
+Result<bool> Server::start(InheritedSockets& inherited) {
     snapshots_ = std::make_unique<SnapshotBox<StampedSnapshot>>(loop_, [this] {
         return StampedSnapshot{make_snapshot(), loop_.now()};
     });
-    for (const config::Listener& listener : config().listen) {
-        if (Result<bool> opened = open_door(listener); !opened) return opened;
-    }
-    doors_open_ = true;
+    if (Result<bool> opened = open_doors(inherited); !opened) return opened;
+    stage_ = Stage::serving;
     started_unix_seconds_ = unix_seconds();
     reload_figures_.last_success_seconds = started_unix_seconds_;
     chronicle_.note(EventKind::started, {}, "version " + std::string(kVersion),
@@ -149,7 +150,18 @@ Result<bool> Server::start() {
     return true;
 }
 
-Result<bool> Server::open_door(const config::Listener& listener) {
+Result<bool> Server::open_doors(InheritedSockets& inherited) {
+    for (const config::Listener& listener : config().listen) {
+        if (Result<bool> opened = open_door(listener, inherited); !opened) return opened;
+    }
+    // Whoever connects to it would wait for ever.
+    const std::vector<std::string> left = inherited.left();
+    if (left.empty()) return true;
+    return Error{
+        "the service manager listens on " + left.front() + ", and no entry of `listen` does", 0};
+}
+
+Result<bool> Server::open_door(const config::Listener& listener, InheritedSockets& inherited) {
     Result<DoorRules> rules = doorkeeper_.open(listener.auth);
     if (!rules) return std::move(rules.error());
     Result<const DoorTls*> tls = tls_doors_.open(listener);
@@ -170,9 +182,9 @@ Result<bool> Server::open_door(const config::Listener& listener) {
         facts.is_unix ? Listener::open(loop_,
                                        UnixEndpoint{*listener.unix_socket_dir, listener.port,
                                                     listener.unix_socket_mode},
-                                       std::move(callbacks))
+                                       std::move(callbacks), &inherited)
                       : Listener::open(loop_, TcpEndpoint{*listener.address, listener.port},
-                                       std::move(callbacks));
+                                       std::move(callbacks), &inherited);
     if (!door) return std::move(door.error());
     for (const std::string& address : door.value()->addresses()) {
         log_.info("listening", {{"listener", facts.name}, {"address", address}});
@@ -252,7 +264,7 @@ FrontendConnection* Server::find_frontend(std::uint64_t id) {
 }
 
 void Server::end_turn() {
-    if (stopped_) return;
+    if (stage_ == Stage::stopped) return;
     take_up_reads();
     work_ready();
     if (deadlines_.next_deadline() <= loop_.now()) look_at_deadlines();
@@ -263,9 +275,9 @@ void Server::end_turn() {
     awake_sessions_.look(loop_.now());
     for (const auto& [workload, reason] : begun_overloads_) log_overload(workload, reason);
     begun_overloads_.clear();
-    if (!stop_by_.is_never()) {
+    if (stage_ == Stage::stopping) {
         continue_stop();
-    } else if (draining_) {
+    } else if (stage_ >= Stage::leaving) {
         continue_drain();
     }
     delete_dead();
@@ -331,7 +343,9 @@ void Server::sweep() {
     holding_.for_each([](FrontendConnection& frontend) { frontend.on_tick(); });
     for (const auto& database : databases_) database->sweep(now);
     shadow_report_.look(gate_, now, log_);
-    while (!logging_in_.empty() && now - logging_in_.front().opened_at() >= config().auth.timeout) {
+    const Duration patience =
+        is_draining() ? std::min(config().auth.timeout, kLastLogins) : config().auth.timeout;
+    while (!logging_in_.empty() && now - logging_in_.front().opened_at() >= patience) {
         FrontendConnection& late = logging_in_.front();
         late.login_timed_out();
         login_finished(late);
@@ -355,8 +369,7 @@ void Server::delete_dead() {
 
 void Server::arm_timer() {
     const Instant now = loop_.now();
-    bool wants_sweep =
-        !holding_.empty() || !logging_in_.empty() || draining_ || !stop_by_.is_never();
+    bool wants_sweep = !holding_.empty() || !logging_in_.empty() || stage_ >= Stage::leaving;
     Instant next = std::min({gate_.next_deadline(), deadlines_.next_deadline(),
                              idle_watch_.next_deadline(), awake_sessions_.next_look(now)});
     for (const auto& database : databases_) {

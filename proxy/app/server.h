@@ -40,6 +40,7 @@
 #include "proxy/io/listener.h"
 #include "proxy/io/loop.h"
 #include "proxy/io/loop_errand.h"
+#include "proxy/io/service_manager.h"
 #include "proxy/io/snapshot_box.h"
 #include "proxy/metrics/counters.h"
 #include "proxy/metrics/recent_times.h"
@@ -59,16 +60,27 @@ namespace pgb {
 /// Backends first: an answer that ends a transaction, or the end of an idle backend's connection,
 /// is known before a frontend is given a backend. No global state: several could live in a process.
 class Server {
+    /// Only ever goes on.
+    enum class Stage : std::uint8_t {
+        starting,  ///< The doors are not open yet.
+        serving,
+        leaving,   ///< As serving, but not ready: drain.delay.
+        draining,  ///< No new clients and transactions; those that run may end.
+        stopping,  ///< The last cancels are on their way to PostgreSQL.
+        stopped,
+    };
+
 public:
-    Server(Loop& loop, Log& log, const config::Config& config);
+    Server(Loop& loop, Log& log, const config::Config& config, ServiceManager& manager);
     ~Server();
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
 
-    /// Opens the doors and the HTTP addresses. An error names the one that could not be opened.
-    Result<bool> start();
-    /// No new transactions; ends the loop when the last one is over, at the latest after
-    /// drain.timeout. A second call ends it at once.
+    /// Opens the doors and the HTTP addresses. An error names the one that could not be opened, or
+    /// the one of `inherited` on which no door of the file is.
+    Result<bool> start(InheritedSockets& inherited);
+    /// Not ready from now on; after drain.delay no new clients and transactions. Ends the loop when the
+    /// last one is over, at the latest drain.timeout from now. A second call ends it at once.
     void drain();
     /// Ends the loop after this turn.
     void stop();
@@ -93,6 +105,7 @@ public:
     // What connections need.
     [[nodiscard]] Loop& loop() { return loop_; }
     [[nodiscard]] Log& log() { return log_; }
+    [[nodiscard]] ServiceManager& service_manager() { return service_manager_; }
     /// A reload changes it in place, between two turns.
     [[nodiscard]] const config::Config& config() const { return config_.values(); }
     [[nodiscard]] const ConfigInForce& rules() const { return config_; }
@@ -114,7 +127,7 @@ public:
     [[nodiscard]] Totals& totals() { return totals_; }
     [[nodiscard]] WorkloadTimes& times(std::size_t workload) { return times_[workload]; }
     [[nodiscard]] Instant now() const { return loop_.now(); }
-    [[nodiscard]] bool is_draining() const { return draining_; }
+    [[nodiscard]] bool is_draining() const { return stage_ >= Stage::draining; }
     [[nodiscard]] std::vector<Settled>& settled() { return settled_; }
     /// It left between its grant and the moment it would have been told: the permit goes back.
     void forget_settled(FrontendConnection& frontend);
@@ -175,7 +188,8 @@ private:
     void on_connect_failed(const ConnectFailure& failure);
     PendingConnect take_connect(std::uint64_t number);
     void accept(const DoorFacts& door, AcceptedConnection connection);
-    Result<bool> open_door(const config::Listener& listener);
+    Result<bool> open_doors(InheritedSockets& inherited);
+    Result<bool> open_door(const config::Listener& listener, InheritedSockets& inherited);
     Result<bool> open_http(const config::Address& address, bool is_for_people);
     // admin_pages.cpp; called on the threads of HTTP
     [[nodiscard]] HttpAnswer answer_people(const HttpRequest& request);
@@ -206,7 +220,7 @@ private:
     void continue_stop();
     void tell_all_of_the_end();
     [[nodiscard]] std::vector<std::uint64_t> frontend_ids() const;
-    void close_doors();
+    void begin_drain();
     void set_lanes();
     void class_sessions();
     void note_overload(std::size_t workload, ShedReason reason);
@@ -221,6 +235,7 @@ private:
 
     Loop& loop_;
     Log& log_;
+    ServiceManager& service_manager_;
     ConfigInForce config_;
     StateTracking tracking_;
     SessionTables tables_;
@@ -277,15 +292,12 @@ private:
     Instant next_sweep_ = Instant::never();
     Instant next_silence_look_;
     Instant drain_started_ = Instant::never();
-    Instant doors_close_at_ = Instant::never();
     Instant stop_by_ = Instant::never();
     std::uint64_t next_frontend_ = 1;
     std::uint64_t next_connect_ = 1;
     std::uint64_t random_state_;
     std::size_t clients_that_fit_ = 0;  // by the limit of open files
-    bool draining_ = false;
-    bool doors_open_ = false;
-    bool stopped_ = false;
+    Stage stage_ = Stage::starting;
 };
 
 }  // namespace pgb

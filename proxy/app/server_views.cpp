@@ -69,8 +69,8 @@ std::uint32_t Server::limit_in_force(LaneId lane) const {
 }
 
 Readiness Server::readiness() const {
-    if (draining_) return Readiness::draining;
-    if (!doors_open_) return Readiness::starting;
+    if (stage_ >= Stage::leaving) return Readiness::draining;
+    if (stage_ == Stage::starting) return Readiness::starting;
     const bool down = std::any_of(databases_.begin(), databases_.end(), [](const auto& database) {
         return !database->pool().reachable();
     });

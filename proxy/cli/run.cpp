@@ -10,17 +10,40 @@
 #include "proxy/app/server.h"
 #include "proxy/app/version.h"
 #include "proxy/cli/load_config.h"
+#include "proxy/io/inherited_sockets.h"
 #include "proxy/io/limits.h"
+#include "proxy/io/service_manager.h"
 #include "proxy/io/signals.h"
 
 namespace pgb {
 
 namespace {
 
+/// Tells the service manager that the loop turns, as often as it wants to hear it: from the loop, so
+/// that one that hangs falls silent.
+class SignsOfLife {
+public:
+    SignsOfLife(Loop& loop, ServiceManager& manager)
+        : loop_(loop), manager_(manager), timer_(loop, [this] { tell(); }) {
+        if (manager.alive_interval() > Duration::zero()) tell();
+    }
+
+private:
+    void tell() {
+        manager_.tell_alive();
+        timer_.arm(loop_.now() + manager_.alive_interval());
+    }
+
+    Loop& loop_;
+    ServiceManager& manager_;
+    Timer timer_;
+};
+
 int serve(const config::Config& config, std::optional<ConfigSource> source,
-          const config::EnvLookup& env, Log& log) {
+          const config::EnvLookup& env, Log& log, InheritedSockets& inherited) {
     Loop loop;
-    Server server(loop, log, config);
+    ServiceManager manager;
+    Server server(loop, log, config, manager);
     std::optional<Reloading> reloading;
     Signals signals(loop, [&](int signal) {
         if (signal == SIGTERM) server.drain();
@@ -32,7 +55,7 @@ int serve(const config::Config& config, std::optional<ConfigSource> source,
             log.warn("nothing_to_reload", {{"note", "no file was named with -c"}});
         }
     });
-    if (Result<bool> started = server.start(); !started) {
+    if (Result<bool> started = server.start(inherited); !started) {
         log.error("cannot_start", {{"message", started.error().message}});
         return config::kExitFailed;
     }
@@ -42,6 +65,8 @@ int serve(const config::Config& config, std::optional<ConfigSource> source,
             [&reloading](std::string_view trigger) { return reloading->reload(trigger); });
     }
     log.info("ready", {{"version", kVersion}});
+    manager.tell_ready("serving");
+    const SignsOfLife signs(loop, manager);
     loop.run();
     log.info("stopped", {});
     return config::kExitOk;
@@ -65,7 +90,12 @@ int run(const config::Options& options, const config::EnvLookup& env, std::ostre
                  {{"limit", static_cast<std::int64_t>(files)},
                   {"max_clients", static_cast<std::int64_t>(loaded->limits.max_clients)}});
     }
-    return serve(*loaded, std::move(source), env, log);
+    Result<InheritedSockets> inherited = InheritedSockets::from_environment();
+    if (!inherited) {
+        log.error("cannot_start", {{"message", inherited.error().message}});
+        return config::kExitFailed;
+    }
+    return serve(*loaded, std::move(source), env, log, *inherited);
 }
 
 }  // namespace pgb

@@ -95,20 +95,27 @@ struct FreeAddresses {
 /// One listening descriptor.
 class Listener::Door final : private SocketEvents {
 public:
-    Door(Listener& listener, Loop& loop, int fd) : listener_(listener), socket_(loop, fd, *this) {
+    Door(Listener& listener, Loop& loop, int fd, bool is_inherited)
+        : listener_(listener), socket_(loop, fd, *this), is_inherited_(is_inherited) {
         socket_.watch(true, false);
     }
     virtual ~Door() = default;
     void set_open(bool open) { socket_.watch(open, false); }
+    /// Who waits at an inherited one waits for whoever serves it next.
+    void accept_waiting() {
+        if (!is_inherited_) accept(kBacklog);
+    }
 
 private:
-    void on_ready(bool, bool) override {
-        for (int i = 0; i < kAcceptsMaxPerTurn && listener_.accept_one(socket_.fd()); ++i) {
+    void on_ready(bool, bool) override { accept(kAcceptsMaxPerTurn); }
+    void accept(int most) {
+        for (int i = 0; i < most && listener_.accept_one(socket_.fd()); ++i) {
         }
     }
 
     Listener& listener_;
     Socket socket_;
+    bool is_inherited_;
 };
 
 Listener::Listener(Loop& loop, ListenerCallbacks callbacks)
@@ -127,7 +134,8 @@ Listener::~Listener() {
 }
 
 Result<std::unique_ptr<Listener>> Listener::open(Loop& loop, const TcpEndpoint& endpoint,
-                                                 ListenerCallbacks callbacks) {
+                                                 ListenerCallbacks callbacks,
+                                                 InheritedSockets* inherited) {
     const std::string wanted = endpoint.host + ':' + std::to_string(endpoint.port);
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
@@ -148,7 +156,10 @@ Result<std::unique_ptr<Listener>> Listener::open(Loop& loop, const TcpEndpoint& 
         // The port that the kernel chose for the first address serves the others too. Both
         // families keep it at the same offset.
         reinterpret_cast<sockaddr_in&>(address).sin_port = htons(listener->port_);
-        const int fd = listen_on(as_sockaddr(address), at->ai_addrlen, 0);
+        if (everywhere && inherited != nullptr && inherited->takes_ipv4_also(address)) continue;
+        int fd = inherited == nullptr ? -1 : inherited->take(address, at->ai_addrlen);
+        const bool is_inherited = fd >= 0;
+        if (fd < 0) fd = listen_on(as_sockaddr(address), at->ai_addrlen, 0);
         if (fd < 0) {
             last_error = errno;
             // A machine without IPv6 still resolves `*` and `localhost` to it.
@@ -158,14 +169,15 @@ Result<std::unique_ptr<Listener>> Listener::open(Loop& loop, const TcpEndpoint& 
         socklen_t length = sizeof address;
         getsockname(fd, as_sockaddr(address), &length);
         listener->port_ = address_port(address);
-        listener->add(fd, address_text(address, length));
+        listener->add(fd, address_text(address, length), is_inherited);
     }
     if (listener->doors_.empty()) return failure("cannot listen on", wanted, last_error);
     return listener;
 }
 
 Result<std::unique_ptr<Listener>> Listener::open(Loop& loop, const UnixEndpoint& endpoint,
-                                                 ListenerCallbacks callbacks) {
+                                                 ListenerCallbacks callbacks,
+                                                 InheritedSockets* inherited) {
     const std::string path = endpoint.directory + "/.s.PGSQL." + std::to_string(endpoint.port);
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -176,6 +188,16 @@ Result<std::unique_ptr<Listener>> Listener::open(Loop& loop, const UnixEndpoint&
     }
     std::memcpy(address.sun_path, path.data(), path.size());
 
+    auto listener = std::make_unique<Listener>(loop, std::move(callbacks));
+    listener->port_ = endpoint.port;
+    sockaddr_storage wanted{};
+    std::memcpy(&wanted, &address, sizeof address);
+    if (const int held = inherited == nullptr ? -1 : inherited->take(wanted, sizeof address);
+        held >= 0) {
+        listener->add(held, path, true);
+        return listener;
+    }
+
     std::uint64_t inode = 0;
     if (is_socket_file(path, &inode)) {
         if (somebody_listens(address)) return failure("cannot listen on", path, EADDRINUSE);
@@ -185,17 +207,19 @@ Result<std::unique_ptr<Listener>> Listener::open(Loop& loop, const UnixEndpoint&
         listen_on(reinterpret_cast<const sockaddr*>(&address), sizeof address, endpoint.mode);
     if (fd < 0) return failure("cannot listen on", path, errno);
 
-    auto listener = std::make_unique<Listener>(loop, std::move(callbacks));
-    listener->port_ = endpoint.port;
     listener->unix_path_ = path;
     is_socket_file(path, &listener->unix_inode_);
-    listener->add(fd, path);
+    listener->add(fd, path, false);
     return listener;
 }
 
-void Listener::add(int fd, std::string address) {
-    doors_.push_back(std::make_unique<Door>(*this, loop_, fd));
+void Listener::add(int fd, std::string address, bool is_inherited) {
+    doors_.push_back(std::make_unique<Door>(*this, loop_, fd, is_inherited));
     addresses_.push_back(std::move(address));
+}
+
+void Listener::accept_waiting() {
+    for (const auto& door : doors_) door->accept_waiting();
 }
 
 /// Whether another one may be waiting.

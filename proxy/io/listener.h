@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "proxy/base/result.h"
+#include "proxy/io/inherited_sockets.h"
 #include "proxy/io/loop.h"
 #include "proxy/io/socket.h"
 
@@ -49,17 +50,23 @@ struct ListenerCallbacks {
 /// be accepted and closed instead of hanging unanswered, and the door stays shut for 100 ms.
 class Listener final {
 public:
+    /// What listens there among the `inherited` is taken over and outlives the listener.
     static Result<std::unique_ptr<Listener>> open(Loop& loop, const TcpEndpoint& endpoint,
-                                                  ListenerCallbacks callbacks);
+                                                  ListenerCallbacks callbacks,
+                                                  InheritedSockets* inherited = nullptr);
     /// A socket file that nobody answers on is replaced; one that somebody answers on is an error.
     static Result<std::unique_ptr<Listener>> open(Loop& loop, const UnixEndpoint& endpoint,
-                                                  ListenerCallbacks callbacks);
+                                                  ListenerCallbacks callbacks,
+                                                  InheritedSockets* inherited = nullptr);
 
     Listener(Loop& loop, ListenerCallbacks callbacks);
     /// Stops listening; removes the socket file if it is still the one that was made.
     ~Listener();
     Listener(const Listener&) = delete;
     Listener& operator=(const Listener&) = delete;
+
+    /// Hands out all who wait in the queue of a socket of our own, as its end would reset them.
+    void accept_waiting();
 
     /// The TCP port, also when the kernel chose it; the number in the file's name for Unix.
     [[nodiscard]] std::uint16_t port() const { return port_; }
@@ -69,7 +76,7 @@ public:
 private:
     class Door;
 
-    void add(int fd, std::string address);
+    void add(int fd, std::string address, bool is_inherited);
     bool accept_one(int listening_fd);
     void refuse_one(int listening_fd);
     void report(int error);

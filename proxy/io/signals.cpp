@@ -32,6 +32,7 @@ Signals::Signals(Loop& loop, std::function<void(int signal)> callback)
 
 Signals::~Signals() {
     for (uv_signal_t* handle : handles_) close_and_delete(handle);
+    for (const int number : kWatched) std::signal(number, SIG_IGN);
 }
 
 void ignore_sigpipe() { PGB_CHECK(std::signal(SIGPIPE, SIG_IGN) != SIG_ERR); }

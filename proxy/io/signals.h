@@ -9,6 +9,7 @@ struct uv_signal_s;
 namespace pgb {
 
 /// Delivers SIGTERM, SIGINT and SIGHUP on the loop, by number. They do not keep the loop running.
+/// After it they are ignored: the process is about to end, and one more must not spoil its exit code.
 class Signals {
 public:
     Signals(Loop& loop, std::function<void(int signal)> callback);

@@ -52,10 +52,10 @@ def identity(authority):
 
 
 def _factory(made):
-    def make(server, changes=None, **more):
+    def make(server, changes=None, kind=proxy_module.Proxy, **more):
         if proxy_module.DIRECT:
             return proxy_module.StandIn(server)
-        made.append(proxy_module.Proxy(server, changes, **more))
+        made.append(kind(server, changes, **more))
         return made[-1]
 
     return make

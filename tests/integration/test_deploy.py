@@ -15,6 +15,7 @@ from support.waiting import PATIENCE, free_port, until
 
 PROMETHEUS = ROOT / "deploy/prometheus"
 UNIT = ROOT / "deploy/systemd/pgbulkhead.service"
+DOOR = ROOT / "deploy/systemd/pgbulkhead.socket"
 # systemd's own scale goes from 0 to 10, and calls what is below 2 OK.
 MOST_EXPOSED = 2.0
 
@@ -53,11 +54,12 @@ def test_the_alerts_ask_for_metrics_that_there_are(module_proxy, postgres):
 
 
 # What it names is installed only by a package; all else is systemd's to judge.
-def test_systemd_takes_the_unit(tmp_path):
-    unit = tmp_path / UNIT.name
+def test_systemd_takes_the_units(tmp_path):
+    unit, door = tmp_path / UNIT.name, tmp_path / DOOR.name
     unit.write_text(UNIT.read_text().replace("/usr/bin/pgbulkhead", shutil.which("true")))
-    code, said = ran("systemd-analyze", "verify", str(unit))
-    assert code == 0 and UNIT.name not in said, said
+    shutil.copy(DOOR, door)
+    code, said = ran("systemd-analyze", "verify", str(unit), str(door))
+    assert code == 0 and "pgbulkhead" not in said, said
     unit.write_text(unit.read_text().replace("NoNewPrivileges", "NoNewPrivilegs"))
     assert "NoNewPrivilegs" in ran("systemd-analyze", "verify", str(unit))[1]
 

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from support.lanes import WORKLOADS, Holder, queued
-from support.messages import Q
+from support.messages import Q, startup
 from support.waiting import PATIENCE, Stopwatch, until
 from support.wire import Closed, ServerError, Session
 
@@ -85,6 +85,75 @@ def refused(proxy):
         return False
     except (OSError, Closed, ServerError):
         return True
+
+
+def test_until_the_delay_has_passed_work_goes_on_as_before(postgres, new_proxy, connect):
+    """Whoever sends clients here may not have heard yet that this instance is not ready any more."""
+    delay = 1.0 * PATIENCE
+    drain = {"delay": f"{delay:g}s", "timeout": f"{delay + 20:g}s"}
+    proxy = new_proxy(postgres, {"workloads": WORKLOADS, "drain": drain})
+    idle, holder = connect(proxy), Holder(connect, proxy, "patient")
+    waiter = queued(proxy, connect, "patient", "select 'waited'")
+    with Stopwatch() as watch:
+        proxy.signal(signal.SIGTERM)
+        until(lambda: proxy.get("/readyz") == (503, "not ready: draining\n"), 0.5, "not ready")
+        assert proxy.get("/healthz")[0] == 200
+        newcomer = connect(proxy)
+        assert newcomer.value("select 'let in'") == "let in"
+        holder.release()
+        assert waiter.until("Z")[1].row() == ("waited",)
+        for session in (idle, newcomer):
+            assert [msg.fields()["C"] for msg in session.drain(within=2 * delay)] == ["57P01"]
+        assert proxy.wait() == 0
+    assert watch.seconds > delay
+    assert not proxy.accepts()
+
+
+def test_after_the_delay_who_waits_is_told_and_nobody_comes_in(postgres, new_proxy, connect):
+    drain = {"delay": "200ms", "timeout": "20s"}
+    proxy = new_proxy(postgres, {"workloads": WORKLOADS, "drain": drain})
+    holder = Holder(connect, proxy, "patient")
+    waiter = queued(proxy, connect, "patient", "select 1 + 0")
+    proxy.signal(signal.SIGTERM)
+    assert [msg.fields()["C"] for msg in waiter.drain() if msg.kind == "E"] == ["40001", "57P01"]
+    assert not proxy.accepts()
+    holder.release()
+    assert proxy.wait() == 0
+
+
+@pytest.mark.parametrize("method", ["passthrough", "trust"])
+def test_who_is_logging_in_is_told_too(own_postgres, new_proxy, method):
+    """Asked for a password, or let in while PostgreSQL does not answer."""
+    proxy = new_proxy(own_postgres, door_auth={"method": method})
+    session, postmaster = Session(proxy.address), own_postgres.postmaster()
+    os.kill(postmaster, signal.SIGSTOP)
+    try:
+        session.send(startup({"user": "alice", "database": "bulkhead"}))
+        until(lambda: logging_in(proxy, method, session), what="it has asked to log in")
+        proxy.signal(signal.SIGTERM)
+        assert [msg.fields()["C"] for msg in session.drain() if msg.kind == "E"] == ["57P03"]
+        assert proxy.wait() == 0
+    finally:
+        os.kill(postmaster, signal.SIGCONT)
+
+
+def logging_in(proxy, method, session):
+    if method == "passthrough":
+        return session.read().kind == "R"
+    return proxy.metrics().sum("pgbulkhead_database_backends", state="connecting") == 1
+
+
+def test_a_second_sigterm_ends_the_waiting(postgres, new_proxy, connect):
+    proxy = new_proxy(postgres)
+    session = connect(proxy)
+    session.ask(Q("begin"), Q("select 1 + 0"), ready=2)
+    proxy.signal(signal.SIGTERM)
+    until(lambda: proxy.get("/readyz")[0] == 503, what="it drains")
+    with Stopwatch() as watch:
+        proxy.signal(signal.SIGTERM)
+        assert [msg.fields()["C"] for msg in session.drain()] == ["57P01"]
+        assert proxy.wait() == 0
+    assert watch.seconds < 2 * PATIENCE
 
 
 def test_sigterm_ends_within_its_timeout_whatever_runs(postgres, new_proxy, connect, no_leftovers):

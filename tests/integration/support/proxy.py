@@ -60,10 +60,10 @@ class Proxy:
     command = ()
     options = ("--allow-dumps",)
 
-    def __init__(self, postgres, changes=None, start=True, tls=None, door_auth=None):
+    def __init__(self, postgres, changes=None, start=True, tls=None, door_auth=None, port=None):
         self.postgres = postgres
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="pgbulkhead-", dir="/tmp"))
-        self.port, self.admin_port = free_port(), free_port()
+        self.port, self.admin_port = port or free_port(), free_port()
         base = self._base()
         if tls:
             base["listen"][0]["tls"] = tls
@@ -115,12 +115,15 @@ class Proxy:
     def start(self):
         assert binary().exists(), f"{binary()} is not built; PGBULKHEAD names another"
         with open(self._stderr, "ab") as log:
-            self.process = subprocess.Popen(
-                [*self.command, str(binary()), "run", *self.options, "-c", str(self.file)],
-                stdout=log, stderr=log, cwd="/"
-            )
+            self.process = self._launch(log)
         until(self._is_up, within=10, what="the proxy is ready")
         self._at_start = self.resources()
+
+    def _launch(self, log):
+        return subprocess.Popen(self._command_line(), stdout=log, stderr=log, cwd="/")
+
+    def _command_line(self):
+        return [*self.command, str(binary()), "run", *self.options, "-c", str(self.file)]
 
     def rewrite(self, budgets):
         """Ends the process and starts it with another file."""

@@ -89,6 +89,8 @@ std::vector<BadFile> value_files() {
         {workload("mode: enfroce"),
          "1:51: #015: `workloads.mode`: takes enforce, shadow or off, not "
          "`enfroce` (did you mean `enforce`?)"},
+        {after_smallest("drain: {delay: 25s}\n"),
+         "2:16: #048: it has to be shorter than `drain.timeout`, which counts from SIGTERM, too"},
         {workload("queue: 5"), "1:52: #044: warning: a queue without a `queue_wait` is never used"},
         {workload("queue_wait: 1s"),
          "1:57: #044: warning: a `queue_wait` without a queue is never used"},

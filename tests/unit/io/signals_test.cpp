@@ -23,6 +23,14 @@ TEST_CASE("signals: each one arrives on the loop by its number") {
     }
 }
 
+TEST_CASE("signals: one that comes when the loop is over does no harm") {
+    {
+        Loop loop;
+        Signals signals(loop, [](int) {});
+    }
+    CHECK(raise(SIGTERM) == 0);
+}
+
 TEST_CASE("signals: a write to a closed pipe is an error after ignore_sigpipe") {
     ignore_sigpipe();
     int ends[2];
