@@ -67,10 +67,10 @@ Json to_json(const WorkloadSnapshot& workload, const WorkloadFacts& facts) {
 }
 
 Json to_json(const DatabaseSnapshot& database, bool paused) {
-    return {{"name", database.name},           {"pool_size", database.pool_size},
-            {"waiting", database.waiting},     {"backends", to_json(database.backends)},
-            {"connects", database.connects},   {"connect_failures", database.connect_failures},
-            {"reachable", database.reachable}, {"paused", paused}};
+    return {{"name", database.name},         {"pool_size", database.pool_size},
+            {"waiting", database.waiting},   {"backends", to_json(database.backends)},
+            {"connects", database.connects}, {"connect_failures", database.connect_failures},
+            {"reachable", !database.outage}, {"paused", paused}};
 }
 
 Json to_json(const PoolView& pool) {

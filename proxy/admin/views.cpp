@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "proxy/metrics/families.h"
 
 namespace pgb {
@@ -19,11 +21,41 @@ HttpAnswer stuck(Duration age) {
 
 HttpAnswer healthz(Duration age) { return age > kStuckAfter ? stuck(age) : plain(200, "ok\n"); }
 
+// libpq tells of several hosts in several lines.
+std::string one_line(std::string text) {
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
+    return text;
+}
+
+// For people; a probe looks at the status alone. What is on fire and no reason to be left alone is told
+// as well.
+std::string circumstances(const Snapshot& snapshot) {
+    std::string text;
+    for (const DatabaseSnapshot& database : snapshot.databases) {
+        if (!database.outage) continue;
+        text +=
+            fmt::format("database {} cannot be reached for {:.0f} s: {}\n", one_line(database.name),
+                        database.outage->seconds, one_line(database.outage->message));
+    }
+    for (const WorkloadSnapshot& w : snapshot.workloads) {
+        if (!w.overload_age) continue;
+        text += fmt::format(
+            "workload {} is overloaded: running {} of {}, waiting {} of {}, last refusal {:.0f} s "
+            "ago\n",
+            one_line(w.name), w.running, w.concurrency, w.waiting, w.queue, *w.overload_age);
+    }
+    return text;
+}
+
 HttpAnswer readyz(const Snapshot& snapshot, Duration age) {
     // What an old snapshot says of readiness may be true no longer.
     if (age > kStuckAfter) return stuck(age);
-    if (snapshot.readiness == Readiness::ready) return plain(200, "ready\n");
-    return plain(503, fmt::format("not ready: {}\n", to_word(snapshot.readiness)));
+    const bool is_ready = snapshot.readiness == Readiness::ready;
+    const std::string verdict =
+        is_ready ? "ready\n" : fmt::format("not ready: {}\n", to_word(snapshot.readiness));
+    return plain(is_ready ? 200 : 503, verdict + circumstances(snapshot));
 }
 
 }  // namespace

@@ -13,8 +13,9 @@ namespace pgb {
 ///
 ///   /healthz  200 while the event loop turns; 503 when the snapshot is older than kStuckAfter,
 ///             so that a process whose loop hangs is restarted. Says nothing about PostgreSQL.
-///   /readyz   200, or 503 with the reason as a word of Readiness. A full budget is ready; a loop
-///             that hangs is not.
+///   /readyz   200, or 503 with the reason as a word of Readiness; below it a line for each database
+///             that cannot be reached (since when, and what its latest attempt said) and each
+///             workload that is overloaded. A full budget is ready; a loop that hangs is not.
 ///   /metrics  Prometheus text.
 ///
 /// Anything else is a 404. `path` is without its query. Pure, and safe to call on any thread.

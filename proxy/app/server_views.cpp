@@ -7,6 +7,10 @@
 
 namespace pgb {
 
+namespace {
+double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+}  // namespace
+
 double Server::random_fraction() {
     // xorshift64*: good enough to spread retries, and not worth a system call each.
     random_state_ ^= random_state_ >> 12;
@@ -71,10 +75,16 @@ std::uint32_t Server::limit_in_force(LaneId lane) const {
 Readiness Server::readiness() const {
     if (stage_ >= Stage::leaving) return Readiness::draining;
     if (stage_ == Stage::starting) return Readiness::starting;
-    const bool down = std::any_of(databases_.begin(), databases_.end(), [](const auto& database) {
-        return !database->pool().reachable();
-    });
-    return down ? Readiness::backend_down : Readiness::ready;
+    // Who can still be served must not lose its instance for the sake of the others. Of an entry that
+    // nobody has used nothing is known.
+    bool any_down = false;
+    for (const auto& database : databases_) {
+        const PoolTotals& totals = database->pool().totals();
+        const bool is_used = totals.connects + totals.connect_failures > 0;
+        if (is_used && database->pool().reachable()) return Readiness::ready;
+        any_down = any_down || !database->pool().reachable();
+    }
+    return any_down ? Readiness::backend_down : Readiness::ready;
 }
 
 WorkloadSnapshot Server::workload_snapshot(std::size_t workload) const {
@@ -113,8 +123,13 @@ WorkloadSnapshot Server::workload_snapshot(std::size_t workload) const {
                               .would_reject = {},
                               .orphaned = 0,
                               .pinned = 0,
+                              .overload_age = {},
                               .sampled = {},
                               .times = times_[workload]};
+    const Duration calm = loop_.now() - overloads_.last_refusal(workload);
+    if (!overloads_.last_refusal(workload).is_never() && calm < OverloadWatch::kQuiet) {
+        snapshot.overload_age = seconds(calm);
+    }
     for (const ShedReason reason : kShedReasons) {
         snapshot.rejected.push_back({to_word(reason), stats.shed(reason)});
         snapshot.rejected_holders.push_back(
@@ -137,16 +152,15 @@ Snapshot Server::make_snapshot() const {
     Totals totals = totals_;
     totals.statements_prepared = statements_.prepared_count();
     totals.statements_evicted = statements_.evicted_count();
-    Snapshot snapshot{
-        .version = kVersion,
-        .readiness = readiness(),
-        .clients = static_cast<std::uint32_t>(frontends_.size() - logging_in_.size()),
-        .startup_sessions = static_cast<std::uint32_t>(logging_in_.size()),
-        .uptime_seconds = std::chrono::duration<double>(loop_.now() - started_at_).count(),
-        .totals = totals,
-        .reloads = reload_figures_,
-        .workloads = {},
-        .databases = {}};
+    Snapshot snapshot{.version = kVersion,
+                      .readiness = readiness(),
+                      .clients = static_cast<std::uint32_t>(frontends_.size() - logging_in_.size()),
+                      .startup_sessions = static_cast<std::uint32_t>(logging_in_.size()),
+                      .uptime_seconds = seconds(loop_.now() - started_at_),
+                      .totals = totals,
+                      .reloads = reload_figures_,
+                      .workloads = {},
+                      .databases = {}};
     for (std::size_t i = 0; i < times_.size(); ++i) {
         snapshot.workloads.push_back(workload_snapshot(i));
     }
@@ -159,8 +173,12 @@ Snapshot Server::make_snapshot() const {
                               .connects = pool.totals().connects,
                               .connect_failures = pool.totals().connect_failures,
                               .swaps = pool.totals().swaps,
-                              .reachable = pool.reachable(),
+                              .outage = {},
                               .sampler = {}};
+        if (!pool.reachable()) {
+            view.outage = DatabaseOutage{seconds(loop_.now() - pool.unreachable_since()),
+                                         pool.last_trouble().message};
+        }
         for (std::size_t state = 0; state < kBackendStateCount; ++state) {
             view.backends.push_back(
                 {kBackendStateWords[state], pool.counts().of(static_cast<BackendState>(state))});

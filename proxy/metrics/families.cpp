@@ -284,7 +284,7 @@ constexpr std::array kDatabases = {
                    [](const DatabaseSnapshot& d) { return number(d.waiting); }},
     DatabaseFamily{MetricType::Gauge, "pgbulkhead_database_reachable",
                    "1 unless the latest connection attempt failed.",
-                   [](const DatabaseSnapshot& d) { return d.reachable ? 1.0 : 0.0; }},
+                   [](const DatabaseSnapshot& d) { return d.outage ? 0.0 : 1.0; }},
     DatabaseFamily{MetricType::Counter, "pgbulkhead_database_connects_total", "Backends opened.",
                    [](const DatabaseSnapshot& d) { return number(d.connects); }},
     DatabaseFamily{MetricType::Counter, "pgbulkhead_database_connect_failures_total",

@@ -16,7 +16,7 @@ enum class Readiness : std::uint8_t {
     ready,         ///< Also when every budget is full: shedding is the work, not a failure.
     starting,      ///< The listeners are not open yet.
     draining,      ///< It is about to end.
-    backend_down,  ///< PostgreSQL cannot be reached.
+    backend_down,  ///< PostgreSQL cannot be reached: none of the entries that were used.
 };
 
 inline constexpr std::array kReadinesses = {Readiness::ready, Readiness::starting,
@@ -68,7 +68,9 @@ struct WorkloadSnapshot {
     std::vector<WordCount> would_reject;
     std::uint32_t orphaned = 0;  ///< Permits held for work whose client and answer are gone.
     std::uint32_t pinned = 0;    ///< Sessions that keep their backend between transactions.
-    SampledHolders sampled;      ///< All zero without a lock sampler.
+    std::optional<double>
+        overload_age;        ///< Seconds since the episode's latest refusal; none: no overload.
+    SampledHolders sampled;  ///< All zero without a lock sampler.
     WorkloadTimes times;
 };
 
@@ -76,6 +78,12 @@ struct WorkloadSnapshot {
 struct SamplerHealth {
     bool working = false;
     std::uint64_t failures = 0;  ///< Connection attempts and looks that failed.
+};
+
+/// PostgreSQL cannot be reached.
+struct DatabaseOutage {
+    double seconds = 0;   ///< Since the first of the attempts that failed in a row.
+    std::string message;  ///< Of the latest; as it came, so it may have several lines.
 };
 
 /// One entry of `databases` at one moment.
@@ -87,7 +95,7 @@ struct DatabaseSnapshot {
     std::uint64_t connects = 0;       ///< Backends opened.
     std::uint64_t connect_failures = 0;
     std::uint64_t swaps = 0;  ///< Idle backends closed to make room for another user's.
-    bool reachable = true;    ///< False while its latest connection attempt failed.
+    std::optional<DatabaseOutage> outage;  ///< None: its latest connection attempt succeeded.
     std::optional<SamplerHealth> sampler;  ///< None: the entry has no lock sampler.
 };
 

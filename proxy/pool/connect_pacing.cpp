@@ -26,6 +26,7 @@ void ConnectPacing::succeeded() {
 }
 
 void ConnectPacing::failed(std::uint32_t attempt, ConnectTrouble trouble, Instant now) {
+    if (reachable_) unreachable_since_ = now;
     reachable_ = false;
     trouble_ = std::move(trouble);
     if (attempt != failures_in_a_row_) return;

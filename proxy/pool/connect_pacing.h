@@ -36,6 +36,10 @@ public:
     void failed(std::uint32_t attempt, ConnectTrouble trouble, Instant now);
 
     [[nodiscard]] bool reachable() const { return reachable_; }
+    /// The first failure of those in a row; never() while it is reachable.
+    [[nodiscard]] Instant unreachable_since() const {
+        return reachable_ ? Instant::never() : unreachable_since_;
+    }
     [[nodiscard]] bool backing_off(Instant now) const { return now < retry_at_; }
     /// Of the latest failure.
     [[nodiscard]] const ConnectTrouble& trouble() const { return trouble_; }
@@ -50,6 +54,7 @@ private:
     std::uint32_t connecting_max_;
     Jitter jitter_;
     bool reachable_ = true;
+    Instant unreachable_since_;
     std::uint32_t failures_in_a_row_ = 0;
     Instant retry_at_;
     ConnectTrouble trouble_;

@@ -168,6 +168,8 @@ public:
     }
     /// False while the latest attempt failed for a reason that may pass and none succeeded since.
     [[nodiscard]] bool reachable() const { return pacing_.reachable(); }
+    /// never() while it is reachable.
+    [[nodiscard]] Instant unreachable_since() const { return pacing_.unreachable_since(); }
     /// When the next attempt may begin after one that failed; in the past when none has to wait.
     [[nodiscard]] Instant retry_at() const { return pacing_.retry_at(); }
     /// The latest temporary trouble; empty if there was none.

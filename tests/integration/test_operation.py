@@ -158,7 +158,13 @@ def test_health_and_readiness_are_200_while_all_is_well(proxy):
 def test_a_full_budget_is_ready(proxy, connect):
     Holder(connect, proxy, "tight")
     connect(proxy, application_name="tight").ask(Q("select 1 + 0"))
-    assert proxy.get("/readyz")[0] == 200
+    status, text = proxy.get("/readyz")
+    assert status == 200
+    assert re.fullmatch(
+        r"ready\n"
+        r"workload tight is overloaded: running 1 of 1, waiting 0 of 0, last refusal \d+ s ago\n",
+        text,
+    )
 
 
 def test_an_unknown_path_is_404_and_a_post_is_405(proxy):

@@ -1,6 +1,7 @@
 """A backend cannot be had: the client is told why, in time, and lives on."""
 
 import os
+import re
 import signal
 
 import pytest
@@ -178,11 +179,29 @@ def test_a_postgresql_that_stops_is_told_by_a_refusal_and_sessions_live(
     got = session.ask(Q("begin"), Q("insert into t values (1)"), Q("commit"), ready=3)
     assert shape(got) == "CZTEZECZI"
     until(lambda: fallible.get("/readyz")[0] == 503, what="not ready")
+    reason = r"not ready: backend_down\ndatabase \* cannot be reached for \d+ s: .*refused"
+    assert re.match(reason, fallible.get("/readyz")[1])
     assert fallible.get("/healthz")[0] == 200
     own_postgres.start()
     for other in (session, idle):
         assert until(lambda one=other: try_query(one), within=15, what="work goes on") == "42"
     until(lambda: fallible.get("/readyz")[0] == 200, within=15, what="ready again")
+
+
+def test_one_database_of_two_that_is_away_is_told_and_the_other_keeps_its_instance(
+    postgres, new_proxy, connect
+):
+    databases = {
+        "gone": {"conninfo": f"host=127.0.0.1 port={free_port()}"},
+        "*": {"conninfo": f"host=127.0.0.1 port={postgres.port}"},
+    }
+    proxy = new_proxy(postgres, {"databases": databases})
+    with pytest.raises(ServerError):
+        connect(proxy, database="gone")
+    assert re.match("not ready: backend_down\ndatabase gone cannot", proxy.get("/readyz")[1])
+    assert connect(proxy).value("select 'at work'") == "at work"
+    status, text = proxy.get("/readyz")
+    assert status == 200 and re.match("ready\ndatabase gone cannot be reached", text)
 
 
 def test_a_restart_between_two_queries_costs_no_error(own_postgres, fallible, connect):

@@ -88,7 +88,7 @@ std::vector<Row> pool_rows(const Snapshot& snapshot, const ConsoleExtras& extras
             return number(count_of(database.backends, word));
         };
         const std::string_view pause = extras.pauses[i];
-        const bool is_down = !database.reachable && pause == "active";
+        const bool is_down = database.outage && pause == "active";
         rows.push_back({name(database.name), std::string(is_down ? "unreachable" : pause),
                         number(database.pool_size), in_state("lent"), in_state("idle"),
                         in_state("pinned"), in_state("connecting"), in_state("closing"),

@@ -32,6 +32,27 @@ TEST_CASE("probes: not ready means 503 and says why") {
     CHECK(ask("/readyz", Readiness::starting).body == "not ready: starting\n");
 }
 
+TEST_CASE("probes: whether ready or not, what is on fire is told in lines of its own") {
+    Snapshot snapshot;
+    snapshot.readiness = Readiness::ready;
+    DatabaseSnapshot& database = snapshot.databases.emplace_back();
+    database.name = "*";
+    database.outage = DatabaseOutage{11.8, "connection refused\n\tat host \"db\"\x1b[2J\n"};
+    WorkloadSnapshot& workload = snapshot.workloads.emplace_back();
+    workload.name = "reports";
+    workload.concurrency = workload.running = 3;
+    workload.queue = 6;
+    workload.waiting = 5;
+    workload.overload_age = 2.4;
+    const std::string expected =
+        "database * cannot be reached for 12 s: connection refused  at host \"db\" [2J\n"
+        "workload reports is overloaded: running 3 of 3, waiting 5 of 6, last refusal 2 s ago\n";
+    CHECK(answer_probe("/readyz", snapshot, Duration::zero()).body == "ready\n" + expected);
+    snapshot.readiness = Readiness::backend_down;
+    CHECK(answer_probe("/readyz", snapshot, Duration::zero()).body ==
+          "not ready: backend_down\n" + expected);
+}
+
 TEST_CASE("probes: health does not depend on readiness, so a restart is not asked for in vain") {
     for (const Readiness readiness : kReadinesses) {
         CHECK(ask("/healthz", readiness).status == 200);

@@ -75,7 +75,7 @@ Snapshot full_snapshot() {
     d.connects = 30;
     d.connect_failures = 4;
     d.swaps = 5;
-    d.reachable = false;
+    d.outage = DatabaseOutage{1, "refused"};
     d.sampler = SamplerHealth{.working = true, .failures = 2};
     return s;
 }
