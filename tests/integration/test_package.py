@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from support.package import made_package, reason_against
 from support.proxy import ROOT, binary
 from support.waiting import PATIENCE
 
@@ -31,13 +32,9 @@ def ran(*command):
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory):
-    build = binary().resolve().parent
-    if b"__asan_init" in binary().read_bytes():
-        pytest.skip("nobody ships a build with sanitizers")
-    folder = tmp_path_factory.mktemp("package")
-    ran("cpack", "-G", "DEB", "--config", build / "CPackConfig.cmake", "-B", folder)
-    (made,) = folder.glob("*.deb")
-    return made
+    if why := reason_against():
+        pytest.skip(why)
+    return made_package(tmp_path_factory.mktemp("package"))
 
 
 @pytest.fixture(scope="module")
