@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from support.package import make_package, ran
 from support.proxy import ROOT, binary
 from support.waiting import PATIENCE
 
@@ -21,23 +22,9 @@ KNOWN = {
 }
 
 
-def ran(*command):
-    done = subprocess.run(
-        list(map(str, command)), capture_output=True, text=True, check=False, timeout=120 * PATIENCE
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 @pytest.fixture(scope="module")
 def package(tmp_path_factory):
-    build = binary().resolve().parent
-    if b"__asan_init" in binary().read_bytes():
-        pytest.skip("nobody ships a build with sanitizers")
-    folder = tmp_path_factory.mktemp("package")
-    ran("cpack", "-G", "DEB", "--config", build / "CPackConfig.cmake", "-B", folder)
-    (made,) = folder.glob("*.deb")
-    return made
+    return make_package(tmp_path_factory.mktemp("package"))
 
 
 @pytest.fixture(scope="module")
