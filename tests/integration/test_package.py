@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from support.package import make_package, ran
+from support.package import made_package, reason_against
 from support.proxy import ROOT, binary
 from support.waiting import PATIENCE
 
@@ -22,9 +22,19 @@ KNOWN = {
 }
 
 
+def ran(*command):
+    done = subprocess.run(
+        list(map(str, command)), capture_output=True, text=True, check=False, timeout=120 * PATIENCE
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
 @pytest.fixture(scope="module")
 def package(tmp_path_factory):
-    return make_package(tmp_path_factory.mktemp("package"))
+    if why := reason_against():
+        pytest.skip(why)
+    return made_package(tmp_path_factory.mktemp("package"))
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ import threading
 
 import pytest
 
-from support.package import make_package
+from support import package, systemd
 from support.postgres import DATABASE
-from support.systemd import Systemd, archive, reason_against
+from support.systemd import Systemd, archive
 from support.waiting import PATIENCE, free_port, until
 from support.wire import Address, Session
 
@@ -21,7 +21,7 @@ class Machine(Systemd):
     """One on which the package has been installed, with budgets for PostgreSQL at `postgres`, and other ports than the usual
     ones, as the network is not its own."""
 
-    def __init__(self, folder, package, postgres):
+    def __init__(self, folder, file, postgres):
         self.address = Address("127.0.0.1", free_port())
         budgets = {
             "listen": [{"name": "app", "address": "127.0.0.1", "port": self.address.port}],
@@ -30,7 +30,7 @@ class Machine(Systemd):
             "admin": {"http": f"127.0.0.1:{free_port()}"},
         }
         files = {
-            "opt/pgbulkhead.deb": package,
+            "opt/pgbulkhead.deb": file,
             "opt/budgets.yaml": json.dumps(budgets) + "\n",
             f"etc/systemd/system/{SERVICE}.d/impatient.conf": f"[Service]\nWatchdogSec={2 * PATIENCE}\n",
             f"etc/systemd/system/{DOOR}.d/port.conf": f"[Socket]\nListenStream=\nListenStream=127.0.0.1:{self.address.port}\n",
@@ -53,11 +53,10 @@ class Machine(Systemd):
 
 @pytest.fixture(scope="module")
 def machine(postgres, tmp_path_factory):
-    # Of a build with sanitizers there is no package: it would not live in the sandbox either.
-    package = make_package(tmp_path_factory.mktemp("package"))
-    if why := reason_against():
+    if why := package.reason_against() or systemd.reason_against():
         pytest.skip(why)
-    made = Machine(tmp_path_factory.mktemp("systemd"), package, postgres)
+    file = package.made_package(tmp_path_factory.mktemp("package"))
+    made = Machine(tmp_path_factory.mktemp("systemd"), file, postgres)
     said = made.run("dpkg", "--install", "/opt/pgbulkhead.deb")
     assert "Setting up pgbulkhead" in said and "rror" not in said, said
     # Neither starts by itself, and the budgets that come with it are good.

@@ -2,25 +2,20 @@
 
 import subprocess
 
-import pytest
-
 from .proxy import binary
 from .waiting import PATIENCE
 
 
-def ran(*command):
-    done = subprocess.run(
-        list(map(str, command)), capture_output=True, text=True, check=False, timeout=120 * PATIENCE
-    )
+def reason_against():
+    """Why none is made, or None."""
+    return "nobody ships a build with sanitizers" if b"__asan_init" in binary().read_bytes() else None
+
+
+def made_package(folder):
+    """The path of one, made in `folder` from what has been built; builds nothing."""
+    config = binary().resolve().parent / "CPackConfig.cmake"
+    command = ["cpack", "-G", "DEB", "--config", str(config), "-B", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120 * PATIENCE)
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def make_package(folder):
-    """The path of the package, made in `folder`."""
-    if b"__asan_init" in binary().read_bytes():
-        pytest.skip("nobody ships a build with sanitizers")
-    build = binary().resolve().parent
-    ran("cpack", "-G", "DEB", "--config", build / "CPackConfig.cmake", "-B", folder)
     (made,) = folder.glob("*.deb")
     return made
