@@ -81,7 +81,8 @@ def is_alive(pid):
 
 
 class Postgres:
-    def __init__(self):
+    def __init__(self, settings=None):
+        self.settings = settings or {}
         self.port = free_port()
         # PostgreSQL refuses to run as root; the packages make a user for it.
         self._user = pwd.getpwnam("postgres") if os.getuid() == 0 else None
@@ -153,6 +154,7 @@ class Postgres:
     def start(self):
         settings = {
             **SETTINGS,
+            **self.settings,
             "port": self.port,
             "listen_addresses": "127.0.0.1",
             "unix_socket_directories": self.directory,
