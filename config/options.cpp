@@ -23,6 +23,11 @@ void add_explain_options(CLI::App& command, ExplainOptions& asked) {
         ->type_name("NAME");
 }
 
+void add_plan_options(CLI::App& command, PlanOptions& asked) {
+    command.add_flag("--json", asked.json, "The same as JSON.");
+    command.add_flag("--offline", asked.offline, "Ask no server: by the file alone.");
+}
+
 void add_top_options(CLI::App& command, TopOptions& asked) {
     command.add_option("--admin", asked.admin, "The proxy's admin.http; none: its default.")
         ->type_name("URL");
@@ -66,12 +71,15 @@ std::variant<Options, Leave> parse_options(int argc, const char* const* argv,
     CLI::App* explain = app.add_subcommand(
         "explain", "Say which workload a transaction belongs to, and why no earlier one.");
     add_explain_options(*explain, options.explain);
+    CLI::App* plan = app.add_subcommand(
+        "plan", "Compare the connections that all instances may open with what PostgreSQL takes.");
+    add_plan_options(*plan, options.plan);
     CLI::App* top = app.add_subcommand(
         "top", "Show a running proxy's workloads, who holds permits, and what happened.");
     add_top_options(*top, options.top);
     CLI::App* health =
         app.add_subcommand("healthcheck", "Ask a running proxy whether it lives: 0 yes, 1 no.");
-    for (CLI::App* command : {run, check, explain, health}) {
+    for (CLI::App* command : {run, check, explain, plan, health}) {
         command->add_option("-c,--config", file, "The budgets file; none: built-in budgets serve.")
             ->type_name("FILE");
     }
@@ -91,9 +99,10 @@ std::variant<Options, Leave> parse_options(int argc, const char* const* argv,
     }
     if (check->parsed()) options.command = Command::check;
     if (explain->parsed()) options.command = Command::explain;
+    if (plan->parsed()) options.command = Command::plan;
     if (top->parsed()) options.command = Command::top;
     if (health->parsed()) options.command = Command::healthcheck;
-    for (CLI::App* command : {run, check, explain, health}) {
+    for (CLI::App* command : {run, check, explain, plan, health}) {
         if (command->count("--config") > 0) options.file = file;
     }
     return options;

@@ -12,7 +12,7 @@ inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailed = 1;    // something went wrong while running
 inline constexpr int kExitBadUsage = 2;  // wrong command line or wrong configuration
 
-enum class Command : std::uint8_t { run, check, explain, top, healthcheck };
+enum class Command : std::uint8_t { run, check, explain, plan, top, healthcheck };
 
 /// What `explain` is asked about. What is left out is as a client leaves it out.
 struct ExplainOptions {
@@ -24,6 +24,13 @@ struct ExplainOptions {
     std::string query;
     std::string workload;  // the value of pgbulkhead.workload
     bool operator==(const ExplainOptions&) const = default;
+};
+
+/// How `plan` calculates and tells.
+struct PlanOptions {
+    bool json = false;
+    bool offline = false;  // asks no server
+    bool operator==(const PlanOptions&) const = default;
 };
 
 /// Whom `top` looks at.
@@ -47,6 +54,7 @@ struct Options {
     std::optional<std::string> file;  // -c FILE; none: the embedded default serves
     bool list_keys = false;           // check --keys
     ExplainOptions explain = {};
+    PlanOptions plan = {};
     TopOptions top = {};
     HealthOptions health = {};
     bool allow_dumps = false;  // run --allow-dumps

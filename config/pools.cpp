@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <string>
 
+#include "config/budget_plan.h"
 #include "config/classify.h"
 #include "config/codes.h"
 #include "config/validate.h"
@@ -18,11 +20,6 @@ bool has_wildcard(const std::string& pattern) {
 
 std::string path_of(const char* list, std::size_t index, const char* key) {
     return std::string(list) + "[" + std::to_string(index) + "]." + key;
-}
-
-// One is set aside for housekeeping.
-std::uint64_t for_workloads(const DatabaseEntry& entry) {
-    return entry.pool_size > 1 ? entry.pool_size - 1 : entry.pool_size;
 }
 
 std::optional<std::uint64_t> smallest_pool(const Config& config, const Workload& workload) {
@@ -102,28 +99,38 @@ void validate_pool(const Config& config, std::size_t index, Findings& findings) 
                    ""});
 }
 
+/// Whether all numbers of the fleet's sum were read without a mistake.
+bool fleet_known(const Config& config, const Findings& findings) {
+    bool known = findings.usable("auth.method");
+    for (const char* key : {"instances", "surge", "other_connections", "database_connections"}) {
+        known = known && findings.usable(std::string("fleet.") + key);
+    }
+    for (std::size_t i = 0; i < config.databases.size(); ++i) {
+        known = known && findings.usable(path_of("databases", i, "pool_size")) &&
+                findings.usable(path_of("databases", i, "max_connecting"));
+    }
+    for (std::size_t i = 0; i < config.listen.size(); ++i) {
+        known = known && findings.usable(path_of("listen", i, "auth.method"));
+    }
+    return known;
+}
+
 void validate_fleet(const Config& config, Findings& findings) {
     const Fleet& fleet = config.fleet;
-    if (!fleet.database_connections || !findings.usable("fleet")) return;
-    for (const char* key : {"instances", "surge", "other_connections", "database_connections"}) {
-        if (!findings.usable(std::string("fleet.") + key)) return;
-    }
-    std::uint64_t each = 0;
-    for (std::size_t i = 0; i < config.databases.size(); ++i) {
-        if (!findings.usable(path_of("databases", i, "pool_size"))) return;
-        each += config.databases[i].pool_size;
-        if (config.databases[i].lock_sampler.conninfo) ++each;
-    }
-    const std::uint64_t instances = fleet.instances + fleet.surge;
-    const std::uint64_t all = instances * each + fleet.other_connections;
-    if (all <= *fleet.database_connections) return;
+    if (!fleet.database_connections || !fleet_known(config, findings)) return;
+    std::vector<std::size_t> entries(config.databases.size());
+    std::iota(entries.begin(), entries.end(), std::size_t{0});
+    // Which server an entry is for is libpq's to say, so that all of them count as one here.
+    const Limit limit{fleet.database_connections, fleet_sum(config, entries), entries};
+    if (limit.fit() == Fit::fits) return;
     const Severity severity =
         fleet.on_excess == OnExcess::refuse ? Severity::error : Severity::warning;
     findings.add("fleet.database_connections",
                  {code::kFleet,
-                  std::to_string(instances) + " instances of " + std::to_string(each) +
-                      " connections and " + std::to_string(fleet.other_connections) +
-                      " others are " + std::to_string(all) + ", more than the " +
+                  std::to_string(limit.sum.instances + limit.sum.surge) + " instances of " +
+                      std::to_string(limit.sum.each) + " connections and " +
+                      std::to_string(limit.sum.others) + " others are " +
+                      std::to_string(limit.sum.in_rollout()) + ", more than the " +
                       std::to_string(*fleet.database_connections) + " that the database takes",
                   ""},
                  severity);

@@ -37,11 +37,6 @@ NO_FATAL_IN_SESSION = Deviation(
     "A lost backend is told by an ERROR that says what is known of the outcome (40001 or "
     "08007); PostgreSQL itself would say FATAL 57P01 and close.",
 )
-LOGIN_REFUSED_EARLY = Deviation(
-    "a refused login has no AuthenticationOk",
-    "PostgreSQL says AuthenticationOk before it finds that a database or parameter is wrong; the "
-    "proxy greets a client only when a backend was had.",
-)
 LEFT_IN_COPY = Deviation(
     "end of the stream inside COPY",
     "The connection of a client that stops sending inside COPY FROM STDIN is closed without a "
@@ -58,7 +53,6 @@ ALL = [
     CLOCK_STARTS_LATE,
     NO_SERVER_TIMEOUT,
     NO_FATAL_IN_SESSION,
-    LOGIN_REFUSED_EARLY,
     LEFT_IN_COPY,
     NEWER_PROTOCOL,
 ]

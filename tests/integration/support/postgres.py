@@ -81,7 +81,10 @@ def is_alive(pid):
 
 
 class Postgres:
-    def __init__(self):
+    """`settings` are laid over SETTINGS for all of its life."""
+
+    def __init__(self, **settings):
+        self.settings = {**SETTINGS, **settings}
         self.port = free_port()
         # PostgreSQL refuses to run as root; the packages make a user for it.
         self._user = pwd.getpwnam("postgres") if os.getuid() == 0 else None
@@ -152,7 +155,7 @@ class Postgres:
 
     def start(self):
         settings = {
-            **SETTINGS,
+            **self.settings,
             "port": self.port,
             "listen_addresses": "127.0.0.1",
             "unix_socket_directories": self.directory,

@@ -52,6 +52,15 @@ TEST_CASE("options: healthcheck asks whom the file or the command line names, no
     }
 }
 
+TEST_CASE("options: plan asks the servers and tells a person, unless told otherwise") {
+    const auto plain = std::get<Options>(parse({"plan", "-c", "f"}));
+    CHECK(plain.command == Command::plan);
+    CHECK(plain.file == "f");
+    CHECK(plain.plan == PlanOptions{false, false});
+    CHECK(std::get<Options>(parse({"plan", "--json", "--offline"})).plan ==
+          PlanOptions{true, true});
+}
+
 TEST_CASE("options: version and help leave with code 0 and say what they are asked") {
     const Leave version = std::get<Leave>(parse({"--version"}));
     CHECK(version.text == "pgbulkhead 1.2.3\n");
