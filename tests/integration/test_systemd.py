@@ -1,6 +1,8 @@
 """The package on a machine with a real systemd: installed, started, restarted, reloaded, hung, upgraded, removed."""
 
 import json
+import os
+import subprocess
 import threading
 
 import pytest
@@ -83,6 +85,30 @@ def test_start_returns_when_clients_get_in_and_status_says_so(machine):
     assert machine.show(SERVICE, "StatusText") == ["serving"]
     assert machine.run("systemctl", "stop", SERVICE) == ""
     assert machine.show(SERVICE, "ActiveState", "Result", "ExecMainStatus") == ["inactive", "success", "0"]
+
+
+def test_the_budgets_that_come_with_it_serve_whose_password_postgresql_takes(machine, postgres):
+    machine.run("dpkg-deb", "--extract", "/opt/pgbulkhead.deb", "/opt/own")
+    machine.run("cp", f"/opt/own/{BUDGETS}", f"/{BUDGETS}")
+    # What an administrator would edit; the ports, since the network is not its own.
+    for old, new in (("port=5432", f"port={postgres.port}"), ("port: 6432", f"port: {machine.address.port}")):
+        assert machine.run("sed", "-i", f"s/{old}/{new}/", f"/{BUDGETS}") == ""
+    machine.run("sh", "-c", f"echo 'admin: {{http: 127.0.0.1:{free_port()}}}' >> /{BUDGETS}")
+    assert machine.run("systemctl", "start", SERVICE) == ""
+    assert by_psql(machine, "right-and-secret") == "served"
+    assert "password authentication failed" in by_psql(machine, "wrong")
+    socket = f"/run/pgbulkhead/.s.PGSQL.{machine.address.port}"
+    assert machine.run("stat", "-c", "%U %a %F", socket) == "pgbulkhead 777 socket", "the user that secrets can be given to"
+    machine.run("systemctl", "stop", SERVICE)
+    machine.run("cp", "/opt/budgets.yaml", f"/{BUDGETS}")
+
+
+def by_psql(machine, password):
+    place = f"host=127.0.0.1 port={machine.address.port} user=locked dbname={DATABASE}"
+    env = {**os.environ, "PGPASSWORD": password}
+    command = ["psql", "-qAtc", "select 'served'", place]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    return (done.stdout + done.stderr).strip()
 
 
 def test_it_has_no_rights_and_nowhere_to_write(served):
