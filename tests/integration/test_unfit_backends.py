@@ -205,8 +205,9 @@ def warm_up(server, sessions):
     for session in sessions[:IDLE]:
         session.send(Q("select pg_sleep(600) /* warm */"))
     until(lambda: server.running("/* warm */") == IDLE, what="all backends work")
-    before = set(server.backend_pids())
-    server.sql("select pg_cancel_backend(pid) from pg_stat_activity where query like '%/* warm */'")
+    # The one of housekeeping may have been idle all the time.
+    cancelled = "select pid, pg_cancel_backend(pid) from pg_stat_activity where query like 'select pg_sleep%/* warm */'"
+    before = {int(pid) for pid, _ in server.sql(cancelled)}
     for session in sessions[:IDLE]:
         session.until("Z")
     return before
