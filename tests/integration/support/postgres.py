@@ -147,9 +147,13 @@ class Postgres:
         """Its rules of who may log in and how, and its maps of names; in force when it returns."""
         (self._data / "pg_hba.conf").write_text(hba)
         (self._data / "pg_ident.conf").write_text(ident)
+        self.reload()
+
+    def reload(self):
+        """Its files, also pg_hba.conf, are read anew; all of its processes have been told when it returns."""
         loaded = self.value("select pg_conf_load_time()")
         self.sql("select pg_reload_conf()")
-        until(lambda: self.value("select pg_conf_load_time()") != loaded, what="the rules are read")
+        until(lambda: self.value("select pg_conf_load_time()") != loaded, what="its files are read anew")
 
     # ---- life
 
