@@ -50,7 +50,7 @@ bool may_have_tags(std::string_view text) {
     // A blank in front of a comment, or behind it.
     if (text.empty()) return false;
     if (text.front() == '/' || is_blank(text.front())) return true;
-    if (text.back() == ';') text.remove_suffix(1);
+    while (!text.empty() && text.back() == ';') text.remove_suffix(1);
     if (text.empty()) return false;
     if (text.back() == '/' || is_blank(text.back())) return true;
     return has_dashes(text);

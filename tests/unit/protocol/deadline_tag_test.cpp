@@ -29,6 +29,7 @@ std::int64_t of_value(std::string_view value) {
 TEST_CASE("a deadline is found wherever tags are") {
     CHECK(milliseconds("SELECT 1 /*deadline_ms='150'*/") == 150);
     CHECK(milliseconds("SELECT 1 /*deadline_ms='150'*/;") == 150);
+    CHECK(milliseconds("SELECT 1 /*deadline_ms='150'*/;;;") == 150);
     CHECK(milliseconds("SELECT 1 /*deadline_ms='150'*/ ; \n") == 150);
     CHECK(milliseconds("SELECT 1; /*action='x',deadline_ms='150'*/") == 150);
     CHECK(milliseconds("/*deadline_ms='150'*/ SELECT 1") == 150);
