@@ -38,6 +38,20 @@ void add_top_options(CLI::App& command, TopOptions& asked) {
     command.add_flag("--once", asked.once, "Print it once instead of each second.");
 }
 
+void add_health_options(CLI::App& command, HealthOptions& asked) {
+    command
+        .add_option("--url", asked.url, "Its admin.probes or admin.http; none: as the file has it.")
+        ->type_name("URL")
+        ->excludes("--config");
+    command
+        .add_option(
+            "--ca", asked.authorities,
+            "For an https --url: a PEM file with authorities that this system does not know.")
+        ->type_name("FILE")
+        ->needs("--url");
+    command.add_flag("--ready", asked.ready, "Ask whether it takes clients, not whether it lives.");
+}
+
 }  // namespace
 
 std::variant<Options, Leave> parse_options(int argc, const char* const* argv,
@@ -63,10 +77,13 @@ std::variant<Options, Leave> parse_options(int argc, const char* const* argv,
     CLI::App* top = app.add_subcommand(
         "top", "Show a running proxy's workloads, who holds permits, and what happened.");
     add_top_options(*top, options.top);
-    for (CLI::App* command : {run, check, explain, plan}) {
+    CLI::App* health =
+        app.add_subcommand("healthcheck", "Ask a running proxy whether it lives: 0 yes, 1 no.");
+    for (CLI::App* command : {run, check, explain, plan, health}) {
         command->add_option("-c,--config", file, "The budgets file; none: built-in budgets serve.")
             ->type_name("FILE");
     }
+    add_health_options(*health, options.health);
     run->add_flag(
         "--allow-dumps", options.allow_dumps,
         "Allow core dumps, debuggers and profilers of the same user: they see passwords.");
@@ -84,7 +101,8 @@ std::variant<Options, Leave> parse_options(int argc, const char* const* argv,
     if (explain->parsed()) options.command = Command::explain;
     if (plan->parsed()) options.command = Command::plan;
     if (top->parsed()) options.command = Command::top;
-    for (CLI::App* command : {run, check, explain, plan}) {
+    if (health->parsed()) options.command = Command::healthcheck;
+    for (CLI::App* command : {run, check, explain, plan, health}) {
         if (command->count("--config") > 0) options.file = file;
     }
     return options;

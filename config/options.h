@@ -12,7 +12,7 @@ inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailed = 1;    // something went wrong while running
 inline constexpr int kExitBadUsage = 2;  // wrong command line or wrong configuration
 
-enum class Command : std::uint8_t { run, check, explain, plan, top };
+enum class Command : std::uint8_t { run, check, explain, plan, top, healthcheck };
 
 /// What `explain` is asked about. What is left out is as a client leaves it out.
 struct ExplainOptions {
@@ -41,6 +41,14 @@ struct TopOptions {
     bool operator==(const TopOptions&) const = default;
 };
 
+/// What `healthcheck` asks, and whom.
+struct HealthOptions {
+    std::optional<std::string> url;  // none: what the file says
+    std::string authorities;         // a PEM file; empty: those of the system
+    bool ready = false;              // /readyz instead of /healthz
+    bool operator==(const HealthOptions&) const = default;
+};
+
 struct Options {
     Command command = Command::run;
     std::optional<std::string> file;  // -c FILE; none: the embedded default serves
@@ -48,6 +56,7 @@ struct Options {
     ExplainOptions explain = {};
     PlanOptions plan = {};
     TopOptions top = {};
+    HealthOptions health = {};
     bool allow_dumps = false;  // run --allow-dumps
     bool operator==(const Options&) const = default;
 };

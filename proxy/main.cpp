@@ -9,6 +9,7 @@
 #include "proxy/app/version.h"
 #include "proxy/cli/check.h"
 #include "proxy/cli/explain.h"
+#include "proxy/cli/healthcheck.h"
 #include "proxy/cli/plan.h"
 #include "proxy/cli/run.h"
 #include "proxy/cli/top.h"
@@ -32,6 +33,7 @@ int program(int argc, char** argv) {
         case config::Command::run: return run(options, env, std::cerr);
         case config::Command::check: return check(options, env, std::cout, std::cerr);
         case config::Command::explain: return explain(options, env, std::cout, std::cerr);
+        case config::Command::healthcheck: return healthcheck(options, env, std::cout, std::cerr);
         case config::Command::plan: return plan(options, env, std::cout, std::cerr);
         case config::Command::top: return top(options, std::cout, std::cerr);
     }

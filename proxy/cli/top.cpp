@@ -53,7 +53,7 @@ void redraw(const std::string& picture, std::ostream& out) {
 }
 
 Result<std::string> picture(const config::TopOptions& asked, std::string& before) {
-    Result<std::string> state = http_get(asked.admin, kStatePath, asked.authorities);
+    Result<std::string> state = http_get({asked.admin, asked.authorities}, kStatePath);
     if (!state) return state;
     const auto drawn = draw_top(state.value(), before, look_at_terminal());
     if (!drawn) return Error{asked.admin + " is not the admin.http address of a pgbulkhead"};

@@ -126,6 +126,7 @@ def test_a_drain_ends_it(new_proxy, postgres, connect):
 
 
 def test_a_refused_block_is_parked_at_its_next_try(postgres, proxy, connect, holder):
+    postgres.empty_tables()
     session = connect(proxy)
     while True:
         session.query("begin")

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.needs_proxy
 def small():
     """A PostgreSQL of 41 connections, 10 of which it keeps for superusers; the test's administrator
     has one, so that 30 are left."""
-    server = Postgres({"max_connections": "41"})
+    server = Postgres(max_connections="41")
     server.sql("create role app login; create role watch login; grant pg_monitor to watch")
     server.sql("create role tight login connection limit 5")
     server.sql("create role guarded login password 'other'; grant proven to guarded")
@@ -94,7 +94,7 @@ def test_each_proposed_number_makes_it_fit(plan, small, key):
 
 
 def test_the_remedy_for_the_server_itself_makes_it_fit(plan):
-    server = Postgres({"max_connections": "30"})
+    server = Postgres(max_connections="30")
     try:
         databases = {"*": entry(server, user="alice", pool_size=25)}
         code, [found], _ = plan(databases)

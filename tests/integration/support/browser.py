@@ -1,9 +1,8 @@
 """A real Chromium, and what it says about a page."""
 
 import json
-import shutil
-import subprocess
 
+from . import npm
 from .proxy import ROOT
 from .waiting import PATIENCE, until
 
@@ -14,16 +13,7 @@ SCREEN = (1280, 1000)
 
 def fetched(name):
     """The folder of a package of npm, as the lock file of the page's tests has it."""
-    lock = (PACKAGES / "package-lock.json").read_bytes()
-    stamp = BUILD / "fetched"
-    if not stamp.exists() or stamp.read_bytes() != lock:
-        BUILD.mkdir(parents=True, exist_ok=True)
-        for source in ("package.json", "package-lock.json"):
-            shutil.copy(PACKAGES / source, BUILD)
-        command = ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--silent"]
-        subprocess.run(command, cwd=BUILD, check=True)
-        stamp.write_bytes(lock)
-    return BUILD / "node_modules" / name
+    return npm.fetched(PACKAGES, BUILD) / name
 
 
 class Browser:

@@ -81,8 +81,10 @@ def is_alive(pid):
 
 
 class Postgres:
-    def __init__(self, settings=None):
-        self.settings = settings or {}
+    """`settings` are laid over SETTINGS for all of its life."""
+
+    def __init__(self, **settings):
+        self.settings = {**SETTINGS, **settings}
         self.port = free_port()
         # PostgreSQL refuses to run as root; the packages make a user for it.
         self._user = pwd.getpwnam("postgres") if os.getuid() == 0 else None
@@ -145,15 +147,18 @@ class Postgres:
         """Its rules of who may log in and how, and its maps of names; in force when it returns."""
         (self._data / "pg_hba.conf").write_text(hba)
         (self._data / "pg_ident.conf").write_text(ident)
+        self.reload()
+
+    def reload(self):
+        """Its files, also pg_hba.conf, are read anew; all of its processes have been told when it returns."""
         loaded = self.value("select pg_conf_load_time()")
         self.sql("select pg_reload_conf()")
-        until(lambda: self.value("select pg_conf_load_time()") != loaded, what="the rules are read")
+        until(lambda: self.value("select pg_conf_load_time()") != loaded, what="its files are read anew")
 
     # ---- life
 
     def start(self):
         settings = {
-            **SETTINGS,
             **self.settings,
             "port": self.port,
             "listen_addresses": "127.0.0.1",

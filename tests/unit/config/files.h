@@ -34,6 +34,10 @@ inline std::string read_source(const std::string& path) {
     return {std::istreambuf_iterator<char>(stream), {}};
 }
 
+inline void write_source(const std::string& path, const std::string& text) {
+    std::ofstream(std::string(PGB_SOURCE_DIR) + "/" + path, std::ios::binary) << text;
+}
+
 inline std::string joined(const std::vector<std::string>& lines) {
     std::string result;
     for (const std::string& line : lines) result += line + "\n";

@@ -37,6 +37,21 @@ TEST_CASE("options: explain takes what is known of a transaction") {
     CHECK(std::get<Options>(parse({"explain"})).explain == ExplainOptions{});
 }
 
+TEST_CASE("options: healthcheck asks whom the file or the command line names, not both") {
+    const auto by_url =
+        std::get<Options>(parse({"healthcheck", "--url", "https://h:1", "--ca", "f", "--ready"}));
+    CHECK(by_url.command == Command::healthcheck);
+    CHECK(by_url.health == HealthOptions{"https://h:1", "f", true});
+    const auto by_file = std::get<Options>(parse({"healthcheck", "-c", "f"}));
+    CHECK(by_file.file == "f");
+    CHECK(by_file.health == HealthOptions{});
+    for (const std::vector<const char*>& wrong :
+         {std::vector<const char*>{"healthcheck", "--url", "u", "-c", "f"},
+          {"healthcheck", "--ca", "f"}}) {
+        CHECK(std::get<Leave>(parse(wrong)).exit_code == kExitBadUsage);
+    }
+}
+
 TEST_CASE("options: plan asks the servers and tells a person, unless told otherwise") {
     const auto plain = std::get<Options>(parse({"plan", "-c", "f"}));
     CHECK(plain.command == Command::plan);
