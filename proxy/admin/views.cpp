@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "proxy/admin/accept.h"
 #include "proxy/metrics/families.h"
 
 namespace pgb {
@@ -58,12 +59,21 @@ HttpAnswer readyz(const Snapshot& snapshot, Duration age) {
     return plain(is_ready ? 200 : 503, verdict + circumstances(snapshot));
 }
 
+HttpAnswer metrics(const Snapshot& snapshot, std::string_view accept) {
+    const bool is_open = prefers_open_metrics(accept);
+    return {200,
+            is_open ? kOpenMetricsContentType : kPrometheusContentType,
+            is_open ? render_open_metrics(snapshot) : render_prometheus(snapshot),
+            {{"Vary", "Accept"}}};
+}
+
 }  // namespace
 
-HttpAnswer answer_probe(std::string_view path, const Snapshot& snapshot, Duration age) {
+HttpAnswer answer_probe(std::string_view path, const Snapshot& snapshot, Duration age,
+                        std::string_view accept) {
     if (path == "/healthz") return healthz(age);
     if (path == "/readyz") return readyz(snapshot, age);
-    if (path == "/metrics") return {200, kPrometheusContentType, render_prometheus(snapshot)};
+    if (path == "/metrics") return metrics(snapshot, accept);
     return plain(404, "not found; there are /healthz, /readyz and /metrics\n");
 }
 

@@ -16,10 +16,11 @@ namespace pgb {
 ///   /readyz   200, or 503 with the reason as a word of Readiness; below it a line for each database
 ///             that cannot be reached (since when, and what its latest attempt said) and each
 ///             workload that is overloaded. A full budget is ready; a loop that hangs is not.
-///   /metrics  Prometheus text.
+///   /metrics  OpenMetrics where `accept`, the request's header, asks for it; else Prometheus text.
 ///
 /// Anything else is a 404. `path` is without its query. Pure, and safe to call on any thread.
-HttpAnswer answer_probe(std::string_view path, const Snapshot& snapshot, Duration age);
+HttpAnswer answer_probe(std::string_view path, const Snapshot& snapshot, Duration age,
+                        std::string_view accept = {});
 
 /// No turn of the loop and no reset of a timer takes this long; a guess, far above a bad second.
 inline constexpr Duration kStuckAfter = std::chrono::seconds(10);

@@ -14,6 +14,7 @@ namespace pgb {
 namespace {
 
 constexpr std::string_view kHoldersPath = "/api/v1/holders";
+constexpr std::string_view kMetricsPath = "/metrics";
 constexpr std::string_view kReloadPath = "/api/v1/reload";
 constexpr std::string_view kStatePath = "/api/v1/state";
 constexpr std::string_view kEventsPath = "/api/v1/events";
@@ -68,9 +69,11 @@ HttpAnswer Server::answer_people(const HttpRequest& request) {
 // No secrets and no clients' words: who asks by which name is of no interest.
 HttpAnswer Server::answer_probes(const HttpRequest& request) {
     if (!is_reading(request)) return method_not_allowed("GET, HEAD");
-    const auto stamped = snapshots_->fresh();
+    auto stamped = snapshots_->fresh();
     if (!stamped) return no_answer("starting");
-    return answer_probe(request.path, stamped->snapshot, monotonic_now() - stamped->made);
+    if (request.path == kMetricsPath) stamped->snapshot.process = process_facts_.read();
+    return answer_probe(request.path, stamped->snapshot, monotonic_now() - stamped->made,
+                        request.accept);
 }
 
 HttpAnswer Server::answer_holders_page() {

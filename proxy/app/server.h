@@ -40,6 +40,7 @@
 #include "proxy/io/listener.h"
 #include "proxy/io/loop.h"
 #include "proxy/io/loop_errand.h"
+#include "proxy/io/process_facts.h"
 #include "proxy/io/service_manager.h"
 #include "proxy/io/snapshot_box.h"
 #include "proxy/metrics/counters.h"
@@ -260,6 +261,7 @@ private:
     std::vector<std::unique_ptr<DoorFacts>> door_facts_;
     std::vector<std::unique_ptr<Listener>> doors_;
     std::unique_ptr<BackendConnector> connector_;
+    const ProcessFacts process_facts_;
     std::unique_ptr<SnapshotBox<StampedSnapshot>> snapshots_;
     std::unique_ptr<SnapshotBox<HolderList>> holder_lists_;
     std::unique_ptr<SnapshotBox<LiveState>> live_states_;

@@ -134,7 +134,7 @@ WorkloadSnapshot Server::workload_snapshot(std::size_t workload) const {
         snapshot.rejected.push_back({to_word(reason), stats.shed(reason)});
         snapshot.rejected_holders.push_back(
             {to_word(reason), stats.shed_holders[index_of(reason)]});
-        snapshot.would_reject.push_back({to_word(reason), shadow.shed(reason)});
+        snapshot.would_reject.push_back({to_word(reason), gate_.would_shed(lane, reason)});
     }
     for (const LaneMode mode : kLaneModes) {
         snapshot.modes.push_back({to_word(mode), gate_.rules(lane).mode == mode ? 1U : 0U});

@@ -17,9 +17,7 @@ public:
         reported_.resize(gate.lane_count());
         for (std::size_t i = 0; i < gate.lane_count(); ++i) {
             const LaneId lane{static_cast<std::uint16_t>(i)};
-            if (const LaneStats* books = gate.shadow(lane)) {
-                look_at(gate.name(lane), *books, reported_[i], now, log);
-            }
+            if (gate.shadow(lane) != nullptr) look_at(gate, lane, reported_[i], now, log);
         }
     }
 
@@ -31,16 +29,14 @@ private:
     };
     static constexpr Duration kInterval = std::chrono::seconds(10);
 
-    static void look_at(std::string_view workload, const LaneStats& books, Reported& before,
-                        Instant now, Log& log) {
+    static void look_at(const Gate& gate, LaneId lane, Reported& before, Instant now, Log& log) {
         if (now < before.next) return;
-        const std::uint64_t full = books.shed(ShedReason::queue_full);
-        const std::uint64_t timeouts = books.shed(ShedReason::queue_timeout);
-        // Smaller: the workload has entered shadow anew.
-        if (full < before.full || timeouts < before.timeouts) before = {};
+        const LaneStats& books = *gate.shadow(lane);
+        const std::uint64_t full = gate.would_shed(lane, ShedReason::queue_full);
+        const std::uint64_t timeouts = gate.would_shed(lane, ShedReason::queue_timeout);
         if (full == before.full && timeouts == before.timeouts) return;
         log.info("would_reject",
-                 {{"workload", workload},
+                 {{"workload", gate.name(lane)},
                   {"queue_full", static_cast<std::int64_t>(full - before.full)},
                   {"queue_timeout", static_cast<std::int64_t>(timeouts - before.timeouts)},
                   {"running", std::int64_t{books.running}},

@@ -19,6 +19,7 @@ struct HttpRequest {
     std::string authorization;
     std::string content_type;
     std::string if_none_match = {};
+    std::string accept = {};
     /// Nothing: it was not read, as for most requests it never is.
     std::optional<std::string> body = {};
 };

@@ -90,6 +90,7 @@ int plan(const config::Options& options, const config::EnvLookup& env, std::ostr
         servers = merged(std::move(servers));
     }
     std::vector<ServerPlan> plans;
+    plans.reserve(servers.size());
     for (AskedServer& server : servers) plans.push_back(plan_server(*config, std::move(server)));
     out << (options.plan.json ? plan_json(*config, plans) : plan_text(*config, plans));
     const bool good = std::all_of(plans.begin(), plans.end(),

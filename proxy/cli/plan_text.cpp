@@ -64,7 +64,7 @@ private:
     }
 
     static std::string verdict(const ServerPlan& plan) {
-        const std::string word(fit_word(plan.fit()));
+        std::string word(fit_word(plan.fit()));
         if (plan.server.trouble.empty() || plan.fit() == Fit::does_not_fit) return word;
         return word + (plan.fit() == Fit::fits ? ", by the file alone" : "");
     }

@@ -178,6 +178,11 @@ public:
         const Lane& lane = at(id);
         return lane.rules.mode == LaneMode::shadow ? &lane.shadow->stats() : nullptr;
     }
+    /// Transactions that the lane let through in shadow, now and before, and would have shed.
+    [[nodiscard]] std::uint64_t would_shed(LaneId id, ShedReason reason) const {
+        const Lane& lane = at(id);
+        return lane.shadow != nullptr ? lane.shadow->shed_ever(reason) : 0;
+    }
     [[nodiscard]] std::string_view name(LaneId id) const { return at(id).name; }
 
 private:

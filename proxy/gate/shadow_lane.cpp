@@ -7,6 +7,9 @@ namespace pgb {
 void ShadowLane::restart(LaneBudget budget) {
     clear();
     budget_ = budget;
+    for (const ShedReason reason : kShedReasons) {
+        shed_before_[index_of(reason)] = shed_ever(reason);
+    }
     stats_ = {};
 }
 

@@ -63,6 +63,10 @@ public:
     [[nodiscard]] Instant next_deadline() const;
 
     [[nodiscard]] const LaneStats& stats() const { return stats_; }
+    /// What it has shed since it was made, over all restarts: a count that only grows.
+    [[nodiscard]] std::uint64_t shed_ever(ShedReason reason) const {
+        return shed_before_[index_of(reason)] + stats_.shed(reason);
+    }
 
 private:
     struct Queue;
@@ -98,6 +102,7 @@ private:
 
     LaneBudget budget_;
     LaneStats stats_;
+    LaneStats::ByReason shed_before_{};  // before the latest restart
     std::deque<Transaction> transactions_;
     Transaction* free_ = nullptr;
     IntrusiveList<Transaction, Queue> queue_;

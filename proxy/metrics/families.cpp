@@ -1,48 +1,17 @@
 #include "proxy/metrics/families.h"
 
-#include <prometheus/metric_family.h>
-#include <prometheus/text_serializer.h>
-
 #include <array>
 #include <cstddef>
 #include <utility>
 #include <vector>
 
+#include "proxy/metrics/families_made.h"
+
 namespace pgb {
 
 namespace {
 
-using prometheus::ClientMetric;
-using prometheus::MetricFamily;
-using prometheus::MetricType;
-using Labels = std::vector<ClientMetric::Label>;
-using Families = std::vector<MetricFamily>;
-
 constexpr double kNanosecondsPerSecond = 1e9;
-
-// A count above 2^53 loses its last digits here; that many transactions take centuries.
-template <typename Count>
-double number(Count count) {
-    return static_cast<double>(count);
-}
-
-MetricFamily& add_family(Families& families, MetricType type, const char* name, const char* help) {
-    MetricFamily& family = families.emplace_back();
-    family.name = name;
-    family.help = help;
-    family.type = type;
-    return family;
-}
-
-void add_value(MetricFamily& family, double value, Labels labels = {}) {
-    ClientMetric& metric = family.metric.emplace_back();
-    metric.label = std::move(labels);
-    if (family.type == MetricType::Counter) {
-        metric.counter.value = value;
-    } else {
-        metric.gauge.value = value;
-    }
-}
 
 void add_histogram(MetricFamily& family, const Histogram& histogram, Labels labels) {
     ClientMetric& metric = family.metric.emplace_back();
@@ -57,75 +26,6 @@ void add_histogram(MetricFamily& family, const Histogram& histogram, Labels labe
     }
     // The serializer writes the last bucket, le="+Inf", from the count.
 }
-
-struct TotalFamily {
-    MetricType type;
-    const char* name;
-    const char* help;
-    double (*value)(const Snapshot&);
-};
-
-constexpr std::array kTotals = {
-    TotalFamily{MetricType::Gauge, "pgbulkhead_uptime_seconds",
-                "Time since this process started to listen.",
-                [](const Snapshot& s) { return s.uptime_seconds; }},
-    TotalFamily{MetricType::Gauge, "pgbulkhead_clients", "Authenticated client sessions now.",
-                [](const Snapshot& s) { return number(s.clients); }},
-    TotalFamily{MetricType::Gauge, "pgbulkhead_startup_sessions",
-                "Client connections now that have not finished authentication.",
-                [](const Snapshot& s) { return number(s.startup_sessions); }},
-    TotalFamily{MetricType::Counter, "pgbulkhead_clients_accepted_total",
-                "Client connections accepted on all listeners.",
-                [](const Snapshot& s) { return number(s.totals.clients_accepted); }},
-    TotalFamily{MetricType::Counter, "pgbulkhead_clients_refused_total",
-                "Client connections turned away because max_clients or max_startup was reached.",
-                [](const Snapshot& s) { return number(s.totals.clients_refused); }},
-    TotalFamily{MetricType::Counter, "pgbulkhead_auth_failures_total",
-                "Client connections that ended before their session was ready.",
-                [](const Snapshot& s) { return number(s.totals.auth_failures); }},
-    TotalFamily{MetricType::Counter, "pgbulkhead_tls_handshakes_total",
-                "TLS handshakes with clients that succeeded.",
-                [](const Snapshot& s) { return number(s.totals.tls_handshakes); }},
-    TotalFamily{MetricType::Counter, "pgbulkhead_tls_handshake_failures_total",
-                "TLS handshakes with clients that failed; those that just went are not counted.",
-                [](const Snapshot& s) { return number(s.totals.tls_handshake_failures); }},
-    TotalFamily{MetricType::Counter, "pgbulkhead_cancel_requests_total",
-                "CancelRequests received, whether their key was known or not.",
-                [](const Snapshot& s) { return number(s.totals.cancel_requests); }},
-    TotalFamily{MetricType::Counter, "pgbulkhead_backend_cancels_failed_total",
-                "Cancels of backends that PostgreSQL did not take, or did not close in time.",
-                [](const Snapshot& s) { return number(s.totals.backend_cancels_failed); }},
-    TotalFamily{MetricType::Counter, "pgbulkhead_statements_prepared_total",
-                "Prepared statements of a session made on a further backend.",
-                [](const Snapshot& s) { return number(s.totals.statements_prepared); }},
-    TotalFamily{MetricType::Counter, "pgbulkhead_statements_evicted_total",
-                "Prepared statements closed on a backend that had max_backend_statements.",
-                [](const Snapshot& s) { return number(s.totals.statements_evicted); }},
-    TotalFamily{MetricType::Gauge, "pgbulkhead_config_last_reload_successful",
-                "1 unless the latest attempt to load the file failed.",
-                [](const Snapshot& s) { return s.reloads.last_succeeded ? 1.0 : 0.0; }},
-    TotalFamily{MetricType::Gauge, "pgbulkhead_config_last_reload_success_timestamp_seconds",
-                "Unix time at which the file was last loaded.",
-                [](const Snapshot& s) { return s.reloads.last_success_seconds; }},
-    TotalFamily{MetricType::Gauge, "pgbulkhead_config_restart_needed",
-                "Keys and entries of the file that are not in force before a restart.",
-                [](const Snapshot& s) { return number(s.reloads.restart_needed); }},
-    TotalFamily{MetricType::Gauge, "pgbulkhead_config_live_changes",
-                "Keys of workloads in force as they were changed past the file, until a reload.",
-                [](const Snapshot& s) { return number(s.reloads.live_changes); }},
-    TotalFamily{MetricType::Counter, "pgbulkhead_received_from_clients_bytes_total",
-                "Bytes read from clients.",
-                [](const Snapshot& s) { return number(s.totals.bytes_from_clients); }},
-    TotalFamily{MetricType::Counter, "pgbulkhead_sent_to_clients_bytes_total",
-                "Bytes written to clients.",
-                [](const Snapshot& s) { return number(s.totals.bytes_to_clients); }},
-    TotalFamily{MetricType::Counter, "pgbulkhead_received_from_backends_bytes_total",
-                "Bytes read from PostgreSQL.",
-                [](const Snapshot& s) { return number(s.totals.bytes_from_backends); }},
-    TotalFamily{MetricType::Counter, "pgbulkhead_sent_to_backends_bytes_total",
-                "Bytes written to PostgreSQL.",
-                [](const Snapshot& s) { return number(s.totals.bytes_to_backends); }},
-};
 
 struct WorkloadFamily {
     MetricType type;
@@ -295,28 +195,6 @@ constexpr std::array kDatabases = {
                    [](const DatabaseSnapshot& d) { return number(d.swaps); }},
 };
 
-void add_process(Families& families, const Snapshot& snapshot) {
-    add_value(add_family(families, MetricType::Gauge, "pgbulkhead_build_info",
-                         "Always 1; the label is the version of this build."),
-              1, {{"version", snapshot.version}});
-    MetricFamily& ready =
-        add_family(families, MetricType::Gauge, "pgbulkhead_readiness",
-                   "1 for the state that the instance is in, 0 for the others; a full budget is "
-                   "ready.");
-    for (const Readiness state : kReadinesses) {
-        add_value(ready, state == snapshot.readiness ? 1 : 0,
-                  {{"state", std::string(to_word(state))}});
-    }
-    MetricFamily& reloads =
-        add_family(families, MetricType::Counter, "pgbulkhead_config_reloads_total",
-                   "Attempts to load the file anew, by result; a failure changes nothing.");
-    add_value(reloads, number(snapshot.reloads.succeeded), {{"result", "success"}});
-    add_value(reloads, number(snapshot.reloads.failed), {{"result", "failure"}});
-    for (const TotalFamily& total : kTotals) {
-        add_value(add_family(families, total.type, total.name, total.help), total.value(snapshot));
-    }
-}
-
 void add_workloads(Families& families, const std::vector<WorkloadSnapshot>& workloads) {
     for (const WorkloadFamily& row : kWorkloads) {
         MetricFamily& family = add_family(families, row.type, row.name, row.help);
@@ -381,12 +259,12 @@ void add_databases(Families& families, const std::vector<DatabaseSnapshot>& data
 
 }  // namespace
 
-std::string render_prometheus(const Snapshot& snapshot) {
+Families make_families(const Snapshot& snapshot) {
     Families families;
-    add_process(families, snapshot);
+    add_process_families(families, snapshot);
     add_workloads(families, snapshot.workloads);
     add_databases(families, snapshot.databases);
-    return prometheus::TextSerializer().Serialize(families);
+    return families;
 }
 
 }  // namespace pgb

@@ -14,4 +14,12 @@ inline constexpr const char* kPrometheusContentType = "text/plain; version=0.0.4
 /// client's.
 std::string render_prometheus(const Snapshot& snapshot);
 
+/// The Content-Type of what render_open_metrics() returns.
+inline constexpr const char* kOpenMetricsContentType =
+    "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The same in OpenMetrics 1.0: https://prometheus.io/docs/specs/om/open_metrics_spec/. Samples have
+/// the same names as in the other format. Counters have no `_created`: they begin with the process.
+std::string render_open_metrics(const Snapshot& snapshot);
+
 }  // namespace pgb

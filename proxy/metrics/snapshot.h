@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "proxy/base/process_figures.h"
 #include "proxy/metrics/counters.h"
 
 namespace pgb {
@@ -108,6 +109,8 @@ struct Snapshot {
     double uptime_seconds = 0;
     Totals totals;
     ReloadFigures reloads = {};
+    /// None: the system does not say. The loop never asks it; whoever renders the snapshot does.
+    std::optional<ProcessFigures> process = {};
     std::vector<WorkloadSnapshot> workloads;
     std::vector<DatabaseSnapshot> databases;
 };

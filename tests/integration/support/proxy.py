@@ -71,8 +71,8 @@ class Proxy:
             base["listen"][0]["auth"] = door_auth
         self.budgets = merged(base, changes or {})
         self.file = self.directory / "budgets.yaml"
-        # JSON is YAML.
-        self.file.write_text(json.dumps(self.budgets, indent=2))
+        # JSON is YAML, but for characters that it would write as two escapes.
+        self.file.write_text(json.dumps(self.budgets, indent=2, ensure_ascii=False))
         self._stderr = self.directory / "stderr"
         self.process = None
         self._at_start = None
@@ -129,7 +129,7 @@ class Proxy:
         """Ends the process and starts it with another file."""
         self.stop()
         self.budgets = budgets
-        self.file.write_text(json.dumps(budgets, indent=2))
+        self.file.write_text(json.dumps(budgets, indent=2, ensure_ascii=False))
         self.start()
 
     def _is_up(self):

@@ -28,7 +28,7 @@ def put(proxy, text):
 def changed(proxy, changes):
     """The text of the proxy's file with `changes` laid over it, which it is from then on."""
     proxy.budgets = merged(proxy.budgets, changes)
-    return json.dumps(proxy.budgets, indent=2)
+    return json.dumps(proxy.budgets, indent=2, ensure_ascii=False)
 
 
 def hang_up(proxy):

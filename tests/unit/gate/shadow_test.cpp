@@ -167,6 +167,30 @@ void compare(unsigned seed, Look look, bool changes_budget) {
     REQUIRE(shadow.real().running == 0);
 }
 
+TEST_CASE(
+    "shadow: what would have been shed is counted on when the lane leaves shadow and comes back") {
+    Gate gate;
+    const LaneId lane = gate.add_lane("oltp", {1, 0, Duration::zero()});
+    std::vector<Settled> out;
+    const auto shed_in_a_round = [&](LaneMode mode) {
+        const std::uint64_t before = gate.would_shed(lane, ShedReason::queue_full);
+        gate.set_mode(lane, mode);
+        CHECK(gate.would_shed(lane, ShedReason::queue_full) == before);
+        std::vector<Waiter> waiters(3);
+        std::vector<Permit> permits;
+        for (Waiter& waiter : waiters) {
+            permits.push_back(gate.arrive(lane, waiter, Instant(), out).permit);
+        }
+        return gate.would_shed(lane, ShedReason::queue_full) - before;
+    };
+    CHECK(shed_in_a_round(LaneMode::enforce) == 0);
+    CHECK(shed_in_a_round(LaneMode::shadow) == 2);
+    CHECK(shed_in_a_round(LaneMode::off) == 0);
+    CHECK(shed_in_a_round(LaneMode::shadow) == 2);
+    CHECK(gate.would_shed(lane, ShedReason::queue_full) == 4);
+    CHECK(gate.shadow(lane)->shed(ShedReason::queue_full) == 2);
+}
+
 TEST_CASE("shadow: its books are at every instant those of a lane that enforces") {
     for (unsigned seed = 1; seed <= 400; ++seed) {
         INFO("seed " << seed);

@@ -60,6 +60,12 @@ Snapshot full_snapshot() {
     s.clients = 12;
     s.startup_sessions = 2;
     s.uptime_seconds = 1.5;
+    s.process = ProcessFigures{.cpu_seconds = 12.25,
+                               .resident_bytes = 50 << 20,
+                               .virtual_bytes = std::uint64_t{3} << 30,
+                               .open_fds = 31,
+                               .max_fds = 1048576,
+                               .start_time_seconds = 1764000000.5};
     s.totals.bytes_from_clients = 9'007'199'254'740'991;
     s.reloads = {.last_succeeded = false,
                  .last_success_seconds = 1.75e9,
@@ -175,6 +181,12 @@ TEST_CASE("metrics: every figure of a database entry and of the process has its 
              "pgbulkhead_clients 12",
              "pgbulkhead_startup_sessions 2",
              "pgbulkhead_uptime_seconds 1.5",
+             "process_cpu_seconds_total 12.25",
+             "process_resident_memory_bytes 52428800",
+             "process_virtual_memory_bytes 3221225472",
+             "process_open_fds 31",
+             "process_max_fds 1048576",
+             "process_start_time_seconds 1764000000.5",
              "pgbulkhead_received_from_clients_bytes_total 9007199254740991",
          }) {
         INFO(line);
