@@ -143,14 +143,15 @@ def logging_in(proxy, method, session):
     return proxy.metrics().sum("pgbulkhead_database_backends", state="connecting") == 1
 
 
-def test_a_second_sigterm_ends_the_waiting(postgres, new_proxy, connect):
+@pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+def test_a_second_signal_ends_the_waiting(postgres, new_proxy, connect, second):
     proxy = new_proxy(postgres)
     session = connect(proxy)
     session.ask(Q("begin"), Q("select 1 + 0"), ready=2)
     proxy.signal(signal.SIGTERM)
     until(lambda: proxy.get("/readyz")[0] == 503, what="it drains")
     with Stopwatch() as watch:
-        proxy.signal(signal.SIGTERM)
+        proxy.signal(second)
         assert [msg.fields()["C"] for msg in session.drain()] == ["57P01"]
         assert proxy.wait() == 0
     assert watch.seconds < 2 * PATIENCE
@@ -203,18 +204,6 @@ def test_a_client_that_leaves_while_the_program_ends_harms_nothing(own_postgres,
     finally:
         os.kill(postmaster, signal.SIGCONT)
     own_postgres.settle()
-
-
-def test_sigint_behind_sigterm_ends_the_waiting(postgres, new_proxy, connect):
-    proxy = new_proxy(postgres)
-    session = connect(proxy)
-    session.ask(Q("begin"), Q("select 1 + 0"), ready=2)
-    proxy.signal(signal.SIGTERM)
-    until(lambda: proxy.get("/readyz")[0] == 503, what="it drains")
-    with Stopwatch() as watch:
-        proxy.signal(signal.SIGINT)
-        proxy.wait()
-    assert watch.seconds < 2 * PATIENCE
 
 
 def test_a_proxy_that_nobody_used_exits_0(postgres, new_proxy):

@@ -84,3 +84,13 @@ def finish_load(process):
 
 def run_load(where, **options):
     return finish_load(start_load(where, **options))
+
+
+def p99_of_naps(where, work_ms, seconds):
+    """The 99th percentile, in ms, of eight clients that let PostgreSQL sleep for so long and pause; all of them succeed."""
+    run = run_load(
+        where, clients=8, think=5, seconds=seconds, warmup=0.3, sql=f"select pg_sleep({work_ms / 1000})"
+    )
+    assert run["ok"] > 0
+    assert (run["errors"], run["refused"], run["connections_lost"]) == (0, 0, 0)
+    return run["ok_latency"]["p99_ms"]
