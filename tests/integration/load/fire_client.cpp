@@ -135,7 +135,11 @@ void FireClient::note_answers(const Answers& answers) {
 
 void FireClient::note_control(const Answers& answers) {
     const std::string last = answers.tags.empty() ? "" : answers.tags.back();
-    if (last == "COMMIT" && !answers.has_error()) {
+    // A timeout or a cancel may still strike between COMMIT and the Sync behind it: PostgreSQL then says
+    // COMMIT, and an error after it.
+    const bool struck_before =
+        answers.has_error() && answers.tags_before_error < answers.tags.size();
+    if (last == "COMMIT" && !struck_before) {
         book_.acknowledged.push_back(id_);
         return;
     }

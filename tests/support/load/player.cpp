@@ -34,7 +34,10 @@ void Player::send_next() {
 
 void Player::on_message(const Message& message) {
     switch (message.type) {
-        case 'E': answers_.errors.push_back(parse_error(message.body)); return;
+        case 'E':
+            if (answers_.errors.empty()) answers_.tags_before_error = answers_.tags.size();
+            answers_.errors.push_back(parse_error(message.body));
+            return;
         case 'C': answers_.tags.emplace_back(command_tag(message.body)); return;
         case 'D':
             answers_.values.emplace_back(first_column(message.body).value_or(std::string_view()));

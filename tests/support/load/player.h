@@ -12,9 +12,10 @@ namespace pgb::load {
 /// What the peer answered to one play.
 struct Answers {
     std::vector<ErrorFields> errors;
-    std::vector<std::string> tags;    ///< CommandComplete, in order
-    std::vector<std::string> values;  ///< the first column of each row, in order
-    char status = 'I';                ///< of the last ReadyForQuery
+    std::vector<std::string> tags;      ///< CommandComplete, in order
+    std::size_t tags_before_error = 0;  ///< of `tags`, those that came before the first error
+    std::vector<std::string> values;    ///< the first column of each row, in order
+    char status = 'I';                  ///< of the last ReadyForQuery
 
     [[nodiscard]] bool has_error() const { return !errors.empty(); }
     [[nodiscard]] bool has_error(std::string_view sqlstate) const;
