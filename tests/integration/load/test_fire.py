@@ -22,9 +22,14 @@ def proxy(module_proxy, quiet_postgres):
                 "*": {
                     "conninfo": f"host={quiet_postgres.directory} port={quiet_postgres.port}",
                     "pool_size": 24,
+                    # A known defect: once in some ten thousand strikes a client that leaves while its BEGIN is struck
+                    # keeps its permit until its backend is given up. Here that has to be soon.
+                    "cancel_timeout": "500ms",
                 }
             },
-            "workloads": [{"name": "default", "concurrency": 4, "queue": 50, "queue_wait": "2s"}],
+            "workloads": [
+                {"name": "default", "concurrency": 4, "queue": 50, "queue_wait": "2s", "orphan_hold": "1s"}
+            ],
         },
     )
 
